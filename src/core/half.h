@@ -9,6 +9,9 @@ namespace etrt {
 // Rounds to nearest even, as eager does.
 float half_to_float(uint16_t bits);
 uint16_t float_to_half(float value);
+// The same for `n` adjacent elements, with the processor's instruction where it has one.
+void half_to_float_run(const uint16_t* from, float* to, int64_t n);
+void float_to_half_run(const float* from, uint16_t* to, int64_t n);
 
 inline float bfloat16_to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 inline uint16_t float_to_bfloat16(float value) {
