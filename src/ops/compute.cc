@@ -1,0 +1,197 @@
+#include "ops/compute.h"
+
+#include <algorithm>
+
+namespace etrt::ops {
+namespace {
+
+// Calls visit(element offset, row-major index) for each run along the last dimension.
+template <class Visit>
+void for_each_row(const Tensor& t, Visit&& visit) {
+  const int rank = t.rank();
+  const int64_t run = rank == 0 ? 1 : t.size(rank - 1);
+  std::array<int64_t, kMaxRank> index{};
+  int64_t offset = 0;
+  for (int64_t done = 0; done < t.numel(); done += run) {
+    visit(offset, done);
+    for (int d = rank - 2; d >= 0; --d) {
+      const auto u = static_cast<size_t>(d);
+      offset += t.stride(d);
+      if (++index[u] < t.size(d)) {
+        break;
+      }
+      offset -= index[u] * t.stride(d);
+      index[u] = 0;
+    }
+  }
+}
+
+int64_t row_length(const Tensor& t) { return t.rank() == 0 ? 1 : t.size(t.rank() - 1); }
+int64_t row_stride(const Tensor& t) { return t.rank() == 0 ? 1 : t.stride(t.rank() - 1); }
+
+template <class C>
+void load_into(const Tensor& tensor, C* to) {
+  const LoadRun<C> load = load_run<C>(tensor.dtype);
+  if (tensor.numel() == 0) {
+    return;
+  }
+  if (tensor.contiguous()) {
+    load(tensor.data, 1, tensor.numel(), to);
+    return;
+  }
+  const auto size = static_cast<int64_t>(tensor.element_size());
+  for_each_row(tensor, [&](int64_t offset, int64_t done) {
+    load(tensor.bytes() + offset * size, row_stride(tensor), row_length(tensor), to + done);
+  });
+}
+
+}  // namespace
+
+DType compute_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Float32:
+    case DType::Float8E4M3FN:
+    case DType::Float8E4M3FNUZ:
+    case DType::Float8E5M2:
+    case DType::Float8E5M2FNUZ:
+      return DType::Float32;
+    case DType::Float64:
+      return DType::Float64;
+    case DType::Complex32:
+    case DType::Complex64:
+      return DType::Complex64;
+    case DType::Complex128:
+      return DType::Complex128;
+    default:
+      return is_int(dtype) || is_bool(dtype) ? DType::Int64 : dtype;
+  }
+}
+
+Status refuse_dtype(const Call& call, DType dtype) {
+  return call.fail(Status::NotSupported, "does not work on {}", dtype_name(dtype));
+}
+
+Status refuse_conversion(const Call& call, const Tensor& tensor, DType compute) {
+  return call.fail(Status::NotSupported, "{} has dtype {}, which doesn't convert to and from {}", call.arg_name(tensor),
+                   dtype_name(tensor.dtype), dtype_name(compute));
+}
+
+template <class C>
+Tensor load_as(Call& call, const Tensor& tensor) {
+  if (tensor.dtype == kDTypeOf<C>) {
+    return tensor;
+  }
+  C* copy = call.scratch<C>(tensor.numel());
+  if (tensor.numel() > 0) {
+    load_run<C>(tensor.dtype)(tensor.data, 1, tensor.numel(), copy);
+  }
+  return Tensor::view(copy, kDTypeOf<C>, tensor.sizes(), tensor.dim_order());
+}
+
+template <class C>
+const C* load_rows(Call& call, const Tensor& tensor) {
+  if (tensor.dtype == kDTypeOf<C> && tensor.contiguous()) {
+    return tensor.as<C>();
+  }
+  return copy_rows<C>(call, tensor);
+}
+
+template <class C>
+C* copy_rows(Call& call, const Tensor& tensor) {
+  C* copy = call.scratch<C>(tensor.numel());
+  load_into(tensor, copy);
+  return copy;
+}
+
+template <class C>
+void store_rows(const C* rows, const Tensor& out) {
+  const StoreRun<C> store = store_run<C>(out.dtype);
+  if (out.numel() == 0) {
+    return;
+  }
+  if (out.contiguous()) {
+    store(rows, out.data, 1, out.numel());
+    return;
+  }
+  const auto size = static_cast<int64_t>(out.element_size());
+  for_each_row(out, [&](int64_t offset, int64_t done) {
+    store(rows + done, out.bytes() + offset * size, row_stride(out), row_length(out));
+  });
+}
+
+template <class C>
+OutputOf<C>::OutputOf(Call& call, Tensor& out) : out_(out), tensor_(out) {
+  if (out.dtype != kDTypeOf<C>) {
+    tensor_ = Tensor::view(call.scratch<C>(out.numel()), kDTypeOf<C>, out.sizes(), out.dim_order());
+  }
+}
+
+template <class C>
+void OutputOf<C>::finish() const {
+  if (tensor_.data != out_.data && out_.numel() > 0) {
+    store_run<C>(out_.dtype)(data(), out_.data, 1, out_.numel());
+  }
+}
+
+template <class C>
+RowsOf<C>::RowsOf(Call& call, Tensor& out) : out_(out), data_(out.as<C>()) {
+  if (out.dtype != kDTypeOf<C> || !out.contiguous()) {
+    data_ = call.scratch<C>(out.numel());
+  }
+}
+
+template <class C>
+void RowsOf<C>::finish() const {
+  if (data_ != out_.data) {
+    store_rows(data_, out_);
+  }
+}
+
+Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& like) {
+  if (tensor.dtype != like.dtype) {
+    return call.fail(Status::InvalidArgument, "{} has dtype {}, expected {} as {} has", call.arg_name(tensor),
+                     dtype_name(tensor.dtype), dtype_name(like.dtype), call.arg_name(like));
+  }
+  return Status::Ok;
+}
+
+Status check_rank(const Call& call, const Tensor& tensor, int rank) {
+  return check_rank_between(call, tensor, rank, rank);
+}
+
+Status check_rank_between(const Call& call, const Tensor& tensor, int low, int high) {
+  if (tensor.rank() >= low && tensor.rank() <= high) {
+    return Status::Ok;
+  }
+  if (low == high) {
+    return call.fail(Status::InvalidArgument, "{} has rank {}, expected {}", call.arg_name(tensor), tensor.rank(), low);
+  }
+  return call.fail(Status::InvalidArgument, "{} has rank {}, expected {} to {}", call.arg_name(tensor), tensor.rank(),
+                   low, high);
+}
+
+Status check_sizes(const Call& call, const Tensor& tensor, std::span<const int64_t> sizes) {
+  if (!tensor.same_sizes(sizes)) {
+    return call.fail(Status::InvalidArgument, "{} has sizes {}, expected {}", call.arg_name(tensor),
+                     sizes_text(tensor.sizes()), sizes_text(sizes));
+  }
+  return Status::Ok;
+}
+
+#define ETRT_INSTANTIATE(C)                             \
+  template Tensor load_as<C>(Call&, const Tensor&);     \
+  template const C* load_rows<C>(Call&, const Tensor&); \
+  template C* copy_rows<C>(Call&, const Tensor&);       \
+  template void store_rows<C>(const C*, const Tensor&); \
+  template class OutputOf<C>;                           \
+  template class RowsOf<C>;
+ETRT_INSTANTIATE(float)
+ETRT_INSTANTIATE(double)
+ETRT_INSTANTIATE(int64_t)
+ETRT_INSTANTIATE(std::complex<float>)
+ETRT_INSTANTIATE(std::complex<double>)
+#undef ETRT_INSTANTIATE
+
+}  // namespace etrt::ops
