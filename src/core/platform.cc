@@ -135,8 +135,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     const int error = errno;
-    return fail(error == ENOENT || error == ENOTDIR ? Status::NotFound : Status::AccessFailed, "can't open \"{}\": {}",
-                path, reason(error));
+    return fail(Status::AccessFailed, "can't open \"{}\": {}", path, reason(error));
   }
   struct stat facts = {};
   if (::fstat(file.get(), &facts) != 0) {

@@ -49,7 +49,7 @@ inline void spin_pause() {
 // it is mapped makes its lost pages fault: replace such files by renaming a new one over them.
 class MappedFile {
  public:
-  // `path` is UTF-8. AccessFailed with the path and the system's reason; NotFound if there is no such file.
+  // `path` is UTF-8. AccessFailed with the path and the system's reason.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

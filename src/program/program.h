@@ -140,8 +140,12 @@ class Program {
 
  private:
   Program();
+  Status add_data_file(const Source& source);
+  std::string data_files_text() const;
   Result<std::span<const std::byte>> stored_bytes(const fb::Tensor& tensor, const fb::SubsegmentOffsets& table) const;
   Result<std::span<const std::byte>> external_bytes(const fb::Tensor& tensor) const;
+  // The bytes, or their copy on a 16-byte boundary where they don't lie on one.
+  Result<std::span<const std::byte>> aligned(std::span<const std::byte> bytes) const;
   const DataFile* data_file_with(std::string_view key) const;
 
   std::unique_ptr<const SegmentedFile> file_;
@@ -149,8 +153,7 @@ class Program {
   std::vector<std::unique_ptr<const DataFile>> data_files_;
   std::map<std::string_view, uint32_t> named_;  // own keys to segments
 
-  // Stored bytes that don't lie on a 16-byte boundary, copied to one on first use.
-  Result<std::span<const std::byte>> aligned(std::span<const std::byte> bytes) const;
+  // Copies that aligned() made.
   mutable std::mutex aligned_mutex_;
   mutable std::map<std::pair<const std::byte*, size_t>, OwnedRegion> aligned_;
 };
