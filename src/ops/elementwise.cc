@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/convert.h"
-#include "core/half.h"
 
 namespace etrt::ops {
 namespace {
@@ -39,21 +38,6 @@ Compute compute_type(DType dtype) {
     return Compute::Int;
   }
   return is_float(dtype) ? Compute::Float : Compute::None;
-}
-
-Scalar rounded(Scalar scalar, DType dtype) {
-  if (!is_half(dtype) && dtype != DType::Float32) {
-    return scalar;
-  }
-  const auto value = static_cast<float>(scalar.as_double());
-  switch (dtype) {
-    case DType::Float16:
-      return Scalar::of(static_cast<double>(half_to_float(float_to_half(value))));
-    case DType::BFloat16:
-      return Scalar::of(static_cast<double>(bfloat16_to_float(float_to_bfloat16(value))));
-    default:
-      return Scalar::of(static_cast<double>(value));
-  }
 }
 
 // ---- types
@@ -274,6 +258,7 @@ struct Source {
   int64_t element_size = 0;
   int64_t inner_stride = 0;
   bool direct = false;  // adjacent elements of type C
+  bool narrow = false;  // elements become the common dtype first
   LoadRun<C> load = nullptr;
   C value{};
 };
@@ -293,6 +278,26 @@ struct Room {
   T* get() { return reinterpret_cast<T*>(bytes); }
 };
 
+// Elements of type C to and from a dtype that holds less than C.
+template <class C>
+struct Narrowing {
+  LoadRun<C> load = nullptr;
+  StoreRun<C> store = nullptr;
+
+  explicit Narrowing(DType dtype) {
+    if (dtype != kDTypeOf<C>) {
+      load = load_run<C>(dtype);
+      store = store_run<C>(dtype);
+    }
+  }
+  bool needed() const { return load != nullptr && store != nullptr; }
+  void operator()(C* values, int64_t n) const {
+    std::array<C, kChunk> words;
+    store(values, words.data(), 1, n);
+    load(words.data(), 1, n, values);
+  }
+};
+
 template <class R>
 void store_chunk(const Target& target, const R* from, std::byte* to, int64_t n) {
   if constexpr (std::is_same_v<R, bool>) {
@@ -304,8 +309,8 @@ void store_chunk(const Target& target, const R* from, std::byte* to, int64_t n) 
 
 // Elements [begin, end) of the nest, a chunk at a time.
 template <class C, class R>
-void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const Target& target, int64_t begin,
-               int64_t end, Body<C, R> body) {
+void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const Narrowing<C>& narrowing,
+               const Target& target, int64_t begin, int64_t end, Body<C, R> body) {
   Room<C, kChunk * kMaxInputs> input_room;
   Room<R, kChunk> output_room;
   std::array<const C*, kMaxInputs> in{};
@@ -331,7 +336,11 @@ void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const T
         if (source.direct) {
           in[i] = reinterpret_cast<const C*>(from);
         } else {
-          source.load(from, source.inner_stride, count, const_cast<C*>(in[i]));
+          C* buffer = input_room.get() + static_cast<int64_t>(i) * kChunk;
+          source.load(from, source.inner_stride, count, buffer);
+          if (source.narrow) {
+            narrowing(buffer, count);
+          }
         }
       }
       std::byte* to = target.data + (offsets[0] + at * target.inner_stride) * target.element_size;
@@ -374,10 +383,12 @@ Status check_result(const Call& call, DType result, const Tensor& out) {
 }
 
 template <class C, class R>
-Status run_elementwise(Call& call, Tensor& out, std::span<const Operand> inputs, int64_t grain, Body<C, R> body) {
+Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Operand> inputs, int64_t grain,
+                       Body<C, R> body) {
   if (!can_store<R>(out.dtype)) {
     return unsupported(call, out.dtype);
   }
+  const Narrowing<C> narrowing(common);
   std::array<Source<C>, kMaxInputs> sources;
   std::array<const Tensor*, kMaxInputs> walking{};  // the inputs that take part in the nest
   size_t walking_count = 0;
@@ -386,14 +397,21 @@ Status run_elementwise(Call& call, Tensor& out, std::span<const Operand> inputs,
     Source<C>& source = sources[i];
     if (tensor == nullptr) {
       source.value = scalar_as<C>(inputs[i].scalar);
+      if (narrowing.needed() && !inputs[i].exact) {
+        narrowing(&source.value, 1);
+      }
       continue;
     }
+    source.narrow = narrowing.needed() && tensor->dtype != common;
     source.load = load_run<C>(tensor->dtype);
     if (source.load == nullptr) {
       return unsupported(call, tensor->dtype);
     }
     if (tensor->numel() == 1 && tensor->data != nullptr) {
       source.load(tensor->data, 1, 1, &source.value);
+      if (source.narrow && !inputs[i].exact) {
+        narrowing(&source.value, 1);
+      }
       continue;
     }
     source.data = tensor->bytes();
@@ -420,12 +438,12 @@ Status run_elementwise(Call& call, Tensor& out, std::span<const Operand> inputs,
   target.direct = out.dtype == kDTypeOf<R> && target.inner_stride == 1;
   const auto used = std::span<const Source<C>>(sources.data(), inputs.size());
   parallel_for(nest.numel(), grain,
-               [&](int64_t begin, int64_t end) { run_range<C, R>(nest, used, target, begin, end, body); });
+               [&](int64_t begin, int64_t end) { run_range<C, R>(nest, used, narrowing, target, begin, end, body); });
   return Status::Ok;
 }
 
 #define ETRT_INSTANTIATE(C, R) \
-  template Status run_elementwise<C, R>(Call&, Tensor&, std::span<const Operand>, int64_t, Body<C, R>)
+  template Status run_elementwise<C, R>(Call&, DType, Tensor&, std::span<const Operand>, int64_t, Body<C, R>)
 ETRT_INSTANTIATE(int64_t, int64_t);
 ETRT_INSTANTIATE(float, float);
 ETRT_INSTANTIATE(double, double);

@@ -47,16 +47,21 @@ enum class Compute : uint8_t { None, Int, Float, Double, ComplexFloat, ComplexDo
 // The type in which arithmetic on `dtype` happens; None for quantized and bits dtypes.
 Compute compute_type(DType dtype);
 
-// An input: a tensor that broadcasts to the output, or a number.
+// An input: a tensor that broadcasts to the output, or a number. As in eager, its elements become elements
+// of the common dtype (narrow integers wrap, half types round) before they are computed with.
 struct Operand {
   Operand(const Tensor& t) : tensor(&t) {}
   Operand(Scalar s) : scalar(s) {}
   const Tensor* tensor = nullptr;
   Scalar scalar{};
+  bool exact = false;
 };
-
-// `scalar` as eager stores it to a tensor of `dtype` before computing: half types round it.
-Scalar rounded(Scalar scalar, DType dtype);
+// An input that, if it is one number, goes into the computation without becoming the common dtype first.
+// Eager does so where it adds, multiplies and divides.
+inline Operand exact_number(Operand input) {
+  input.exact = true;
+  return input;
+}
 
 // The dtype in which eager combines these inputs: tensors with dimensions decide, tensors without any and
 // then numbers only lift the category (bool < int < float < complex).
@@ -111,11 +116,13 @@ namespace detail {
 template <class C, class R>
 using Body = FunctionRef<void(const C* const* in, R* out, int64_t n)>;
 
-// Loads the inputs as C, runs `body` on adjacent elements and stores its R's, over the whole of out.
+// Loads the inputs as C by way of `common`, runs `body` on adjacent elements and stores its R's, over the whole
+// of out.
 // Instantiated in elementwise.cc for C in {int64_t, float, double, complex<float>, complex<double>} and R in
 // {C, bool, C's real type}.
 template <class C, class R>
-Status run_elementwise(Call& call, Tensor& out, std::span<const Operand> inputs, int64_t grain, Body<C, R> body);
+Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Operand> inputs, int64_t grain,
+                       Body<C, R> body);
 
 Status unsupported(const Call& call, DType dtype);
 // Refuses an output whose dtype would lose the result's category.
@@ -125,7 +132,7 @@ template <class C, size_t>
 using Repeated = C;
 
 template <class C, class F, size_t... I>
-Status map_as(Call& call, Tensor& out, int64_t grain, const F& f, std::span<const Operand> inputs,
+Status map_as(Call& call, DType common, Tensor& out, int64_t grain, const F& f, std::span<const Operand> inputs,
               std::index_sequence<I...> /*inputs*/) {
   using R = std::remove_cvref_t<std::invoke_result_t<const F&, Repeated<C, I>...>>;
   const auto body = [&f](const C* const* in, R* to, int64_t n) {
@@ -136,7 +143,7 @@ Status map_as(Call& call, Tensor& out, int64_t grain, const F& f, std::span<cons
       }
     }(in[I]...);
   };
-  return run_elementwise<C, R>(call, out, inputs, grain, body);
+  return run_elementwise<C, R>(call, common, out, inputs, grain, body);
 }
 
 // The dtype of a result that is computed from `common`.
@@ -154,7 +161,7 @@ Status map(Call& call, DType common, Tensor& out, const F& f, const In&... in) {
     using R = std::remove_cvref_t<std::invoke_result_t<const F&, std::conditional_t<true, C, In>...>>;
     static_assert(std::is_same_v<R, C> || std::is_same_v<R, bool> || std::is_same_v<std::complex<R>, C>);
     ET_TRY(detail::check_result(call, detail::result_of(common, std::is_same_v<R, bool>, !std::is_same_v<R, C>), out));
-    return detail::map_as<C>(call, out, kGrain, f, std::span<const Operand>(inputs), kIndices);
+    return detail::map_as<C>(call, common, out, kGrain, f, std::span<const Operand>(inputs), kIndices);
   };
   switch (compute_type(common)) {
     case Compute::Int:
