@@ -36,10 +36,10 @@ bool make_nest(Nest& nest, std::span<const int64_t> sizes, std::span<const int64
                std::span<const int64_t> target_strides, int64_t source_size, int64_t target_size) {
   nest.source_unit = source_size;
   nest.target_unit = target_size;
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
+    return false;
+  }
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) {
-      return false;
-    }
     if (sizes[d] != 1) {
       nest[nest.count++] = {sizes[d], source_strides[d] * source_size, target_strides[d] * target_size};
     }
