@@ -15,19 +15,30 @@ constexpr std::align_val_t kAlignment{64};
 GrowingBuffer::~GrowingBuffer() { release(); }
 
 void GrowingBuffer::release() {
-  if (data_ != nullptr) {
-    ::operator delete(data_, kAlignment);
+  ::operator delete(data_, kAlignment);
+  for (void* old : retired_) {
+    ::operator delete(old, kAlignment);
   }
+  retired_.clear();
   data_ = nullptr;
   capacity_ = 0;
+  pinned_ = false;
 }
 
 void* GrowingBuffer::reserve(size_t bytes) {
   if (bytes <= capacity_ && data_ != nullptr) {
     return data_;
   }
-  const size_t wanted = std::max<size_t>(bytes, 64);
-  release();
+  size_t wanted = std::max<size_t>(bytes, 64);
+  if (pinned_ && data_ != nullptr) {
+    // Half again as much, so that all the memory left behind stays in proportion.
+    wanted = std::max(wanted, capacity_ + capacity_ / 2);
+    retired_.push_back(data_);
+    data_ = nullptr;
+  } else {
+    release();
+  }
+  capacity_ = 0;
   data_ = ::operator new(wanted, kAlignment);
   capacity_ = wanted;
   std::memset(data_, 0, wanted);

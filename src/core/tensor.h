@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/dtype.h"
 #include "core/status.h"
@@ -29,11 +30,16 @@ class GrowingBuffer {
   // grows. Throws std::bad_alloc.
   void* reserve(size_t bytes);
   size_t capacity() const { return capacity_; }
+  // Another tensor was pointed at this memory: from now on growing leaves the old memory in place until
+  // release(), so that a stale pointer reads old numbers and never freed memory.
+  void pin() { pinned_ = true; }
   void release();
 
  private:
   void* data_ = nullptr;
   size_t capacity_ = 0;
+  bool pinned_ = false;
+  std::vector<void*> retired_;
 };
 
 struct Tensor {

@@ -341,6 +341,9 @@ Status et_view(Call& call, const Tensor& self, IntList size, Tensor& out) {
     return call.resize(out, sizes);
   }
   if (same_order) {
+    if (self.growing != nullptr) {
+      self.growing->pin();
+    }
     out.data = self.data;
     out.capacity = std::max(self.capacity, self.nbytes());
     ET_TRY(call.resize(out, sizes));
