@@ -454,6 +454,14 @@ void round_values(DType dtype, double* values, int64_t n) {
         values[i] = static_cast<double>(static_cast<float>(values[i]));
       }
       return;
+    case DType::Int32:
+      for (int64_t i = 0; i < n; ++i) {
+        // NaN and what no int64 holds stay; nothing that eager computes gets there.
+        if (std::abs(values[i]) < 9e18) {
+          values[i] = static_cast<double>(static_cast<int32_t>(static_cast<int64_t>(values[i])));
+        }
+      }
+      return;
     default:
       break;
   }
