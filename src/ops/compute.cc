@@ -1,48 +1,18 @@
 #include "ops/compute.h"
 
-#include <algorithm>
+#include "ops/strided_copy.h"
 
 namespace etrt::ops {
 namespace {
 
-// Calls visit(element offset, row-major index) for each run along the last dimension.
-template <class Visit>
-void for_each_row(const Tensor& t, Visit&& visit) {
-  const int rank = t.rank();
-  const int64_t run = rank == 0 ? 1 : t.size(rank - 1);
-  std::array<int64_t, kMaxRank> index{};
-  int64_t offset = 0;
-  for (int64_t done = 0; done < t.numel(); done += run) {
-    visit(offset, done);
-    for (int d = rank - 2; d >= 0; --d) {
-      const auto u = static_cast<size_t>(d);
-      offset += t.stride(d);
-      if (++index[u] < t.size(d)) {
-        break;
-      }
-      offset -= index[u] * t.stride(d);
-      index[u] = 0;
-    }
-  }
+// Copies between a tensor and a row-major array of `dtype`, with the same sizes.
+void rows_from(const Tensor& tensor, DType dtype, void* rows) {
+  const Tensor target = Tensor::view(rows, dtype, tensor.sizes());
+  (void)strided_convert(tensor.sizes(), tensor.dtype, tensor.data, tensor.strides(), dtype, rows, target.strides());
 }
-
-int64_t row_length(const Tensor& t) { return t.rank() == 0 ? 1 : t.size(t.rank() - 1); }
-int64_t row_stride(const Tensor& t) { return t.rank() == 0 ? 1 : t.stride(t.rank() - 1); }
-
-template <class C>
-void load_into(const Tensor& tensor, C* to) {
-  const LoadRun<C> load = load_run<C>(tensor.dtype);
-  if (tensor.numel() == 0) {
-    return;
-  }
-  if (tensor.contiguous()) {
-    load(tensor.data, 1, tensor.numel(), to);
-    return;
-  }
-  const auto size = static_cast<int64_t>(tensor.element_size());
-  for_each_row(tensor, [&](int64_t offset, int64_t done) {
-    load(tensor.bytes() + offset * size, row_stride(tensor), row_length(tensor), to + done);
-  });
+void rows_to(const void* rows, DType dtype, const Tensor& tensor) {
+  const Tensor source = Tensor::view(nullptr, dtype, tensor.sizes());
+  (void)strided_convert(tensor.sizes(), dtype, rows, source.strides(), tensor.dtype, tensor.data, tensor.strides());
 }
 
 }  // namespace
@@ -101,24 +71,13 @@ const C* load_rows(Call& call, const Tensor& tensor) {
 template <class C>
 C* copy_rows(Call& call, const Tensor& tensor) {
   C* copy = call.scratch<C>(tensor.numel());
-  load_into(tensor, copy);
+  rows_from(tensor, kDTypeOf<C>, copy);
   return copy;
 }
 
 template <class C>
 void store_rows(const C* rows, const Tensor& out) {
-  const StoreRun<C> store = store_run<C>(out.dtype);
-  if (out.numel() == 0) {
-    return;
-  }
-  if (out.contiguous()) {
-    store(rows, out.data, 1, out.numel());
-    return;
-  }
-  const auto size = static_cast<int64_t>(out.element_size());
-  for_each_row(out, [&](int64_t offset, int64_t done) {
-    store(rows + done, out.bytes() + offset * size, row_stride(out), row_length(out));
-  });
+  rows_to(rows, kDTypeOf<C>, out);
 }
 
 template <class C>
@@ -147,6 +106,24 @@ void RowsOf<C>::finish() const {
   if (data_ != out_.data) {
     store_rows(data_, out_);
   }
+}
+
+Tensor with_batch(const Tensor& t, int rank) {
+  if (t.rank() == rank) {
+    return t;
+  }
+  Tensor batched = t;
+  batched.rank_ = static_cast<uint8_t>(rank);
+  for (int d = rank - 1; d > 0; --d) {
+    const auto u = static_cast<size_t>(d);
+    batched.sizes_[u] = t.sizes_[u - 1];
+    batched.strides_[u] = t.strides_[u - 1];
+    batched.dim_order_[u] = static_cast<uint8_t>(t.dim_order_[u - 1] + 1);
+  }
+  batched.sizes_[0] = 1;
+  batched.strides_[0] = t.numel();
+  batched.dim_order_[0] = 0;
+  return batched;
 }
 
 Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& like) {

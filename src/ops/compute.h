@@ -120,6 +120,10 @@ class RowsOf {
   C* data_;
 };
 
+// A view of `t` with a dimension of size 1 in front when its rank is `rank` - 1: an image without a batch as a
+// batch of one.
+Tensor with_batch(const Tensor& t, int rank);
+
 // InvalidArgument unless the dtype of `tensor` is that of `like`.
 Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& like);
 Status check_rank(const Call& call, const Tensor& tensor, int rank);
