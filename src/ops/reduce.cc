@@ -40,6 +40,13 @@ Status check_not_empty(const Call& call, const Tensor& self, uint32_t mask) {
   return Status::Ok;
 }
 
+Status check_memory(const Call& call, const Tensor& tensor) {
+  if (tensor.data == nullptr && tensor.numel() > 0) {
+    return call.fail(Status::InvalidState, "{} has no memory", call.arg_name(tensor));
+  }
+  return Status::Ok;
+}
+
 Status check_sizes(const Call& call, const Tensor& out, std::span<const int64_t> sizes) {
   if (!out.same_sizes(sizes)) {
     return call.fail(Status::InvalidArgument, "{} has sizes {}, expected {}", call.arg_name(out),
@@ -51,8 +58,10 @@ Status check_sizes(const Call& call, const Tensor& out, std::span<const int64_t>
 Result<ReduceSpace> reduce_space(const Call& call, const Tensor& self, uint32_t mask, bool keepdim,
                                  std::initializer_list<const Tensor*> outs, FoldOrder order) {
   const Dims sizes = reduced_sizes(self, mask, keepdim);
+  ET_TRY(check_memory(call, self));
   for (const Tensor* out : outs) {
     ET_TRY(check_sizes(call, *out, sizes));
+    ET_TRY(check_memory(call, *out));
   }
   ReduceSpace space;
   int out_dim = 0;

@@ -34,6 +34,8 @@ Result<uint32_t> reduced_dims(const Call& call, const Tensor& self, std::optiona
 Dims reduced_sizes(const Tensor& self, uint32_t mask, bool keepdim);
 // Refuses a reduction without an identity over no elements at all.
 Status check_not_empty(const Call& call, const Tensor& self, uint32_t mask);
+// Refuses a tensor with elements but no memory for them.
+Status check_memory(const Call& call, const Tensor& tensor);
 // Refuses an output that hasn't these sizes (its memory may be another argument's).
 Status check_sizes(const Call& call, const Tensor& out, std::span<const int64_t> sizes);
 
