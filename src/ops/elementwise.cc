@@ -389,6 +389,7 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
     return unsupported(call, out.dtype);
   }
   const Narrowing<C> narrowing(common);
+  const auto keep = [common](const Operand& input) { return input.exact && is_half(common); };
   std::array<Source<C>, kMaxInputs> sources;
   std::array<const Tensor*, kMaxInputs> walking{};  // the inputs that take part in the nest
   size_t walking_count = 0;
@@ -397,7 +398,7 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
     Source<C>& source = sources[i];
     if (tensor == nullptr) {
       source.value = scalar_as<C>(inputs[i].scalar);
-      if (narrowing.needed() && !inputs[i].exact) {
+      if (narrowing.needed() && !keep(inputs[i])) {
         narrowing(&source.value, 1);
       }
       continue;
@@ -409,7 +410,7 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
     }
     if (tensor->numel() == 1 && tensor->data != nullptr) {
       source.load(tensor->data, 1, 1, &source.value);
-      if (source.narrow && !inputs[i].exact) {
+      if (source.narrow && !keep(inputs[i])) {
         narrowing(&source.value, 1);
       }
       continue;

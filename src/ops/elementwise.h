@@ -56,8 +56,8 @@ struct Operand {
   Scalar scalar{};
   bool exact = false;
 };
-// An input that, if it is one number, goes into the computation without becoming the common dtype first.
-// Eager does so where it adds, multiplies and divides.
+// An input that, if it is one number among half numbers, goes into the computation unrounded. Eager does so for
+// the second operand of products and quotients.
 inline Operand exact_number(Operand input) {
   input.exact = true;
   return input;

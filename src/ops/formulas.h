@@ -94,9 +94,9 @@ C log1p_exp(C x) {
 inline int64_t truncated_quotient(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? negative(a) : a / b; }
 inline int64_t truncated_remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-// The quotient rounded down, and the remainder that has the divisor's sign.
-template <class C>
-C floor_quotient(C a, C b) {
+// The quotient rounded down. `round` says how each step of a floating computation is rounded.
+template <class C, class Round>
+C floor_quotient(C a, C b, Round round) {
   if constexpr (kIsInt<C>) {
     const C quotient = truncated_quotient(a, b);
     return truncated_remainder(a, b) != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
@@ -104,19 +104,20 @@ C floor_quotient(C a, C b) {
     if (b == 0) {
       return a / b;
     }
-    const C rest = std::fmod(a, b);
-    C quotient = (a - rest) / b;
+    const C rest = round(std::fmod(a, b));
+    C quotient = round(round(a - rest) / b);
     if (rest != 0 && (b < 0) != (rest < 0)) {
-      quotient -= 1;
+      quotient = round(quotient - 1);
     }
     if (quotient == 0) {
       return std::copysign(C(0), a / b);
     }
-    // The division may have rounded up to just below the next integer.
+    // The division may have rounded to just below the next integer.
     const C whole = std::floor(quotient);
     return quotient - whole > C(0.5) ? whole + 1 : whole;
   }
 }
+// The remainder that has the divisor's sign.
 template <class C>
 C floor_remainder(C a, C b) {
   if constexpr (kIsInt<C>) {
