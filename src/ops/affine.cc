@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kChunk = 512;          // elements worked on at a time
 constexpr int64_t kGrain = 32768;        // elements worth a thread
 constexpr double kSmallZeroPoint = 1e6;  // zero points below this leave room in a float's 24 bits
-constexpr int64_t kSmallRange = 65536;   // so do quantized values of at most 16 bits
+constexpr double kSmallRange = 65536;    // so do quantized values of at most 16 bits
 
 // One dimension of the walk below. Strides in elements; the parameters' move once every `block` elements.
 struct WalkDim {
@@ -294,8 +294,10 @@ void quantize_in_double(const Walk& walk, int64_t begin, int64_t end, const Elem
                         const QuantizeSteps& steps, const Elements& out) {
   const LoadRun<double> load = load_run<double>(in.dtype);
   const StoreRun<double> store = store_run<double>(out.dtype);
-  const double low = rounded(steps.sum, static_cast<double>(steps.low));
-  const double high = rounded(steps.sum, static_cast<double>(steps.high));
+  const double low = rounded(steps.sum, steps.low);
+  const double high = rounded(steps.sum, steps.high);
+  const bool before = steps.whole && steps.round_first;
+  const bool after = steps.whole && !steps.round_first;
   double x[kChunk];
   double inverse[kChunk];
   double zero_point[kChunk];
@@ -305,15 +307,15 @@ void quantize_in_double(const Walk& walk, int64_t begin, int64_t end, const Elem
       gather(blocks.zero_point.values, p.zero_point, p.zero_point_step, p.n, zero_point);
       load(in.at(p.in), walk.in_stride(), p.n, x);
       for (int64_t i = 0; i < p.n; ++i) {
-        x[i] *= inverse[i];
+        x[i] = steps.divide ? x[i] / inverse[i] : x[i] * inverse[i];
       }
       round_values(steps.product, x, p.n);
       for (int64_t i = 0; i < p.n; ++i) {
-        x[i] = (steps.round_first ? std::nearbyint(x[i]) : x[i]) + zero_point[i];
+        x[i] = (before ? std::nearbyint(x[i]) : x[i]) + zero_point[i];
       }
       round_values(steps.sum, x, p.n);
       for (int64_t i = 0; i < p.n; ++i) {
-        double v = steps.round_first ? x[i] : std::nearbyint(x[i]);
+        double v = after ? std::nearbyint(x[i]) : x[i];
         v = v < low ? low : v;
         x[i] = v > high ? high : v;
       }
@@ -530,9 +532,10 @@ Status quantize(Call& call, const Tensor& input, const Blocks& blocks, const Qua
   const Elements from(input);
   const Elements to(out);
   const QuantizeChunk chunk = quantize_chunk_for(to.dtype);
-  const bool in_float = chunk != nullptr && exact_in_float(from.dtype) && steps.round_first &&
-                        steps.product == DType::Float32 && steps.sum == DType::Float32 && steps.low >= -kSmallRange &&
-                        steps.high <= kSmallRange && steps.low <= steps.high && small_zero_points(blocks);
+  const bool in_float = chunk != nullptr && exact_in_float(from.dtype) && steps.whole && !steps.divide &&
+                        steps.round_first && steps.product == DType::Float32 && steps.sum == DType::Float32 &&
+                        steps.low >= -kSmallRange && steps.high <= kSmallRange && steps.low <= steps.high &&
+                        small_zero_points(blocks);
   parallel_for(walk.numel(), kGrain, [&](int64_t begin, int64_t end) {
     if (in_float) {
       quantize_in_float(walk, begin, end, from, blocks, steps, chunk, to);

@@ -30,8 +30,10 @@ struct QuantizeSteps {
   DType product = DType::Float32;  // x * (1 / scale) is rounded to this
   DType sum = DType::Float32;      // + zero_point to this
   bool round_first = true;         // to an integer before the zero point is added, else after
-  int64_t low = 0;
-  int64_t high = 0;
+  double low = 0;
+  double high = 0;
+  bool divide = false;  // x / scale instead: the scales are not inverted
+  bool whole = true;    // round to an integer at all (not so for float8)
 };
 struct DequantizeSteps {
   DType input = DType::Float32;       // q is converted to this

@@ -108,7 +108,7 @@ Status quantize_with(Call& call, const Tensor& input, double scale, double zero_
   Blocks blocks = whole_tensor_block(input);
   blocks.scale = single_value(call, rounded(type, 1.0 / scale));
   blocks.zero_point = single_value(call, rounded(type, zero_point));
-  return quantize(call, input, blocks, {type, type, true, low, high}, out);
+  return quantize(call, input, blocks, {type, type, true, static_cast<double>(low), static_cast<double>(high)}, out);
 }
 
 Status quantize_per_tensor(Call& call, const Tensor& input, double scale, int64_t zero_point, int64_t quant_min,
@@ -214,7 +214,8 @@ Status quantize_per_channel(Call& call, const Tensor& input, const Tensor& scale
   ET_ASSIGN(const Parameters scale, load_parameters(call, scales, "scales"));
   ET_ASSIGN(const Parameters zero, load_parameters(call, zero_points, "zero_points"));
   ET_ASSIGN(const Blocks blocks, channel_blocks(call, input, dim, scale, zero));
-  QuantizeSteps steps{.round_first = true, .low = quant_min, .high = quant_max};
+  QuantizeSteps steps{
+      .round_first = true, .low = static_cast<double>(quant_min), .high = static_cast<double>(quant_max)};
   steps.product = promote_tensors(quantize_type(input.dtype), 1, scale.dtype, 1);
   steps.sum = promote_tensors(steps.product, 1, zero.dtype, 1);
   invert(scale.dtype, scale.values);
@@ -285,7 +286,8 @@ Status quantize_per_token(Call& call, const Tensor& input, const Tensor& scales,
   ET_TRY(per_token(call, input, zero_points, "zero_points", blocks, blocks.zero_point.stride));
   blocks.scale.values = scale.values;
   blocks.zero_point.values = zero.values;
-  QuantizeSteps steps{.round_first = false, .low = quant_min, .high = quant_max};
+  QuantizeSteps steps{
+      .round_first = false, .low = static_cast<double>(quant_min), .high = static_cast<double>(quant_max)};
   steps.product = promote_tensors(input.dtype, input.rank(), scale.dtype, scale.rank);
   steps.sum = promote_tensors(steps.product, std::max(input.rank(), scale.rank), zero.dtype, zero.rank);
   invert(scale.dtype, scale.values);
@@ -359,7 +361,8 @@ Status quantize_per_channel_group(Call& call, const Tensor& input, const Tensor&
   ET_ASSIGN(Blocks blocks, group_blocks(call, input, scales, group_size));
   ET_TRY(group_values(call, input, blocks, zero, "zero_points", blocks.zero_point));
   ET_TRY(group_values(call, input, blocks, scale, "scales", blocks.scale));
-  QuantizeSteps steps{.round_first = false, .low = quant_min, .high = quant_max};
+  QuantizeSteps steps{
+      .round_first = false, .low = static_cast<double>(quant_min), .high = static_cast<double>(quant_max)};
   steps.product = promote_tensors(input.dtype, 2, scale.dtype, 2);
   steps.sum = promote_tensors(steps.product, 2, zero.dtype, 2);
   invert(scale.dtype, scale.values);
@@ -410,7 +413,8 @@ Status fake_quant_per_channel(Call& call, const Tensor& input, const Tensor& sca
   blocks.scale.values = {inverse, scale.values.size()};
   // The quantized values stay floats: a float32 tensor between the two steps.
   Tensor quantized = call.scratch_tensor(DType::Float32, input.sizes());
-  ET_TRY(quantize(call, input, blocks, {DType::Float32, DType::Float32, true, quant_min, quant_max}, quantized));
+  ET_TRY(quantize(call, input, blocks, {.low = static_cast<double>(quant_min), .high = static_cast<double>(quant_max)},
+                  quantized));
   blocks.scale.values = scale.values;
   return dequantize(call, quantized, blocks, {}, out);
 }

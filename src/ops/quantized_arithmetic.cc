@@ -92,7 +92,7 @@ Status quantize_sum(Call& call, const Tensor& sum, const QuantParams& params, in
   Blocks blocks = whole_tensor_block(sum);
   blocks.scale.values = {values, 1};
   blocks.zero_point.values = {values + 1, 1};
-  return quantize(call, sum, blocks, {.low = low, .high = high}, out);
+  return quantize(call, sum, blocks, {.low = static_cast<double>(low), .high = static_cast<double>(high)}, out);
 }
 
 Status add_quantized(Call& call, const Tensor& a, const QuantParams& a_params, const Tensor& b,
