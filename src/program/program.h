@@ -48,10 +48,11 @@ enum class Verification : uint8_t { Minimal = 0, InternalConsistency = 1 };
 
 // --- reading tables -----------------------------------------------------------------------------------
 
-// The elements of a vector of numbers; none for null.
+// The elements of a vector of numbers; none for null. (An empty one may be misaligned.)
 template <class T>
 std::span<const T> items_of(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? std::span<const T>{} : std::span<const T>{vector->data(), vector->size()};
+  return vector == nullptr || vector->size() == 0 ? std::span<const T>{}
+                                                  : std::span<const T>{vector->data(), vector->size()};
 }
 inline std::string_view text_of(const flatbuffers::String* string) {
   return string == nullptr ? std::string_view{} : std::string_view{string->data(), string->size()};

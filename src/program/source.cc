@@ -91,6 +91,9 @@ class CallbackSource final : public Source::Impl {
 }  // namespace
 
 Result<Source> Source::file(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    return fail(Status::AccessFailed, "the path \"{}\" has a NUL in it", path.c_str());
+  }
   ET_ASSIGN(std::shared_ptr<const platform::MappedFile> mapped, platform::MappedFile::open(path));
   const std::span<const std::byte> bytes = mapped->bytes();
   return Source(std::make_shared<MemorySource>(bytes, std::move(mapped), format_text("\"{}\"", path)));

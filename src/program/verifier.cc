@@ -24,7 +24,7 @@ bool in_range(int64_t index, const flatbuffers::Vector<T>* vector) {
 // flatbuffers checks that a vector's length is aligned, not that its elements are.
 template <class T>
 bool elements_aligned(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
+  return count_of(vector) == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(T) == 0;
 }
 
 class ProgramVerifier {
@@ -448,7 +448,8 @@ class ProgramVerifier {
   }
 
   Status check_instruction(const fb::Instruction& instruction, size_t count) {
-    if (instruction.instr_args_type() > fb::InstructionArguments::MAX || instruction.instr_args() == nullptr) {
+    if (instruction.instr_args_type() == fb::InstructionArguments::NONE ||
+        instruction.instr_args_type() > fb::InstructionArguments::MAX || instruction.instr_args() == nullptr) {
       return bad("its kind {} is unknown or it has no content", static_cast<int>(instruction.instr_args_type()));
     }
     switch (instruction.instr_args_type()) {
@@ -473,10 +474,8 @@ class ProgramVerifier {
       }
       case fb::InstructionArguments::JumpFalseCall:
         return check_jump(*instruction.instr_args_as_JumpFalseCall(), count);
-      case fb::InstructionArguments::FreeCall:
-        return check_free(instruction.instr_args_as_FreeCall()->value_index());
       default:
-        return bad("its kind is missing");
+        return check_free(instruction.instr_args_as_FreeCall()->value_index());
     }
   }
 
