@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -152,6 +153,9 @@ Status Call::resize(Tensor& out, std::span<const int64_t> sizes) const {
 }
 
 Tensor Call::scratch_tensor(DType dtype, std::span<const int64_t> sizes) {
+  if (!checked_nbytes(sizes, dtype).ok()) {
+    throw std::bad_alloc();
+  }
   Tensor t = Tensor::view(nullptr, dtype, sizes);
   t.data = scratch_.allocate(t.nbytes());
   return t;
