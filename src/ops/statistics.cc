@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ops/elementwise.h"
+#include "ops/moments.h"
 #include "ops/reduce.h"
 #include "ops/table.h"
 
@@ -13,61 +14,6 @@ using OptionalDims = std::optional<IntList>;
 using OptionalDType = std::optional<DType>;
 
 // ---- var, std, var_mean, std_mean ----
-
-// Mean and sum of squared distances from it, updated as elements come (Welford) and merged (Chan): no
-// cancellation, one pass. A complex variance is that of the real plus that of the imaginary part.
-template <class C>
-struct MomentsFold {
-  using In = C;
-  using Wide = std::conditional_t<kIsComplexType<C>, std::complex<double>, double>;
-  struct Acc {
-    Wide mean;
-    double m2;
-    double count;
-  };
-  Acc start() const { return {Wide{}, 0, 0}; }
-
-  void run(Acc& acc, const In* x, int64_t n, int64_t /*at*/) const {
-    // The run is in the cache: its own mean first, then the distances.
-    const auto count = static_cast<double>(n);
-    Wide sum{};
-    for (int64_t i = 0; i < n; ++i) {
-      sum += static_cast<Wide>(x[i]);
-    }
-    Acc part{sum / count, 0, count};
-    for (int64_t i = 0; i < n; ++i) {
-      part.m2 += squared(static_cast<Wide>(x[i]) - part.mean);
-    }
-    merge(acc, part);
-  }
-  void lanes(Acc* accs, const In* x, int64_t n, int64_t at) const {
-    const double factor = 1.0 / static_cast<double>(at + 1);
-    for (int64_t j = 0; j < n; ++j) {
-      Acc& acc = accs[j];
-      const Wide before = static_cast<Wide>(x[j]) - acc.mean;
-      acc.mean += before * factor;
-      acc.m2 += distances(before, static_cast<Wide>(x[j]) - acc.mean);
-      acc.count += 1;
-    }
-  }
-  void merge(Acc& acc, const Acc& part) const {
-    const double count = acc.count + part.count;
-    const Wide apart = part.mean - acc.mean;
-    acc.mean += apart * (part.count / count);
-    acc.m2 += part.m2 + squared(apart) * (acc.count * part.count / count);
-    acc.count = count;
-  }
-
- private:
-  static double squared(Wide d) { return distances(d, d); }
-  static double distances(Wide a, Wide b) {
-    if constexpr (kIsComplexType<C>) {
-      return a.real() * b.real() + a.imag() * b.imag();
-    } else {
-      return a * b;
-    }
-  }
-};
 
 // `mean` may be null.
 Status moments(Call& call, const Tensor& self, OptionalDims dim, double correction, bool keepdim, bool root,
