@@ -174,6 +174,46 @@ const std::byte* row_major_data(Call& call, const Tensor& tensor) {
   return copy.bytes();
 }
 
+const std::byte* row_major_data(Call& call, const Tensor& tensor, std::span<const int64_t> sizes) {
+  if (tensor.same_sizes(sizes)) {
+    return row_major_data(call, tensor);
+  }
+  const Tensor copy = call.scratch_tensor(tensor.dtype, sizes);
+  const View from = broadcast_to(view_of(tensor), sizes);
+  strided_copy(tensor.element_size(), sizes, tensor.data, from.strides, copy.data, copy.strides());
+  return copy.bytes();
+}
+
+Result<Dims> broadcast_sizes(const Call& call, std::span<const int64_t> a, std::span<const int64_t> b) {
+  const bool a_longer = a.size() >= b.size();
+  Dims sizes(a_longer ? a : b);
+  const std::span<const int64_t> shorter = a_longer ? b : a;
+  const int skip = sizes.size() - static_cast<int>(shorter.size());
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    int64_t& size = sizes[skip + static_cast<int>(i)];
+    if (size != shorter[i] && size != 1 && shorter[i] != 1) {
+      return call.fail(Status::InvalidArgument, "sizes {} and {} don't broadcast", sizes_text(a), sizes_text(b));
+    }
+    size = size == 1 ? shorter[i] : size;
+  }
+  return sizes;
+}
+
+View broadcast_to(const View& view, std::span<const int64_t> sizes) {
+  View wide = view;
+  while (wide.rank() < static_cast<int>(sizes.size())) {
+    insert_dim(wide, 0, 1, 0);
+  }
+  for (int d = 0; d < wide.rank(); ++d) {
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    if (wide.sizes[d] != size) {
+      wide.sizes[d] = size;
+      wide.strides[d] = 0;
+    }
+  }
+  return wide;
+}
+
 Status copy_reshaped(Call& call, const Tensor& from, Tensor& to) {
   if (is_row_major(to)) {
     return copy_view(call, view_of(from), row_major_view(to.data, to.dtype, from.sizes()));

@@ -53,6 +53,11 @@ inline void zero_fill(Tensor& out) { zero_fill(view_of(out)); }
 Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& expected);
 Status check_sizes(const Call& call, const Tensor& tensor, std::span<const int64_t> expected);
 
+// The sizes that both broadcast to.
+Result<Dims> broadcast_sizes(const Call& call, std::span<const int64_t> a, std::span<const int64_t> b);
+// A view with each dimension of size 1 repeated as `sizes` asks; it broadcasts to them.
+View broadcast_to(const View& view, std::span<const int64_t> sizes);
+
 // Is every element where row-major order puts it?
 bool is_row_major(std::span<const int64_t> sizes, std::span<const int64_t> strides);
 inline bool is_row_major(const Tensor& t) { return is_row_major(t.sizes(), t.strides()); }
@@ -61,6 +66,8 @@ inline bool is_row_major(const Tensor& t) { return is_row_major(t.sizes(), t.str
 Status copy_reshaped(Call& call, const Tensor& from, Tensor& to);
 // The elements in row-major order: the tensor's own memory where it lies so, else a copy in scratch memory.
 const std::byte* row_major_data(Call& call, const Tensor& tensor);
+// The same after broadcasting to `sizes`.
+const std::byte* row_major_data(Call& call, const Tensor& tensor, std::span<const int64_t> sizes);
 
 // Views of `self`, checked against its sizes; shared by several operators.
 Result<View> sliced(const Call& call, const Tensor& self, int64_t dim, std::optional<int64_t> start,

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "core/tensor.h"
 #include "program/program.h"
 
@@ -44,7 +43,7 @@ class ProgramWalk {
  private:
   static void promise(bool kept, const char* what) {
     if (!kept) {
-      throw std::logic_error(format_text("a promise of program.h is broken: {}", what));
+      throw std::logic_error(std::string("a promise of program.h is broken: ") + what);
     }
   }
 
