@@ -1,0 +1,122 @@
+"""Exceptions. Each carries the status of the C call that failed, or the one it would have had."""
+
+from etrt._library import NULL, ffi, lib, text
+
+
+class Status(int):
+    """A status code: an int that has a name and also equals it."""
+
+    __slots__ = ()
+
+    @property
+    def name(self):
+        return text(lib.et_status_name(self))
+
+    def __eq__(self, other):
+        return self.name == other if isinstance(other, str) else int.__eq__(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = int.__hash__
+
+    def __repr__(self):
+        return f"<Status.{self.name}: 0x{int(self):x}>"
+
+    def __str__(self):
+        return self.name
+
+
+INTERNAL = Status(lib.ET_INTERNAL)
+INVALID_STATE = Status(lib.ET_INVALID_STATE)
+NOT_SUPPORTED = Status(lib.ET_NOT_SUPPORTED)
+NOT_IMPLEMENTED = Status(lib.ET_NOT_IMPLEMENTED)
+INVALID_ARGUMENT = Status(lib.ET_INVALID_ARGUMENT)
+INVALID_TYPE = Status(lib.ET_INVALID_TYPE)
+NOT_FOUND = Status(lib.ET_NOT_FOUND)
+ACCESS_FAILED = Status(lib.ET_ACCESS_FAILED)
+
+
+class Error(RuntimeError):
+    """Something failed; the text says what, why, and what to do.
+
+    status     the Status
+    method     name of the method concerned, or None
+    operator   name of the operator that failed, or None
+    argument   index of the input, output or operator argument at fault, or None
+    """
+
+    def __init__(self, message="", status=INTERNAL, method=None, operator=None, argument=None):
+        super().__init__(message)
+        self.status = Status(status)
+        self.method = method
+        self.operator = operator
+        self.argument = argument
+
+    def __str__(self):  # KeyError, which some subclasses also are, would show the repr
+        return self.args[0] if self.args else ""
+
+    @property
+    def reason(self):
+        """The text without the words that the C library puts in front: "<context>, error: 0x12: "."""
+        head, mark, rest = str(self).partition(f", error: 0x{int(self.status):x}: ")
+        return rest if mark else head
+
+    def with_context(self, context):
+        """Replaces those words; returns the error."""
+        self.args = (f"{context}: {self.reason}",)
+        return self
+
+
+class ArgumentError(Error, ValueError):
+    """What the caller passed can't be used."""
+
+    def __init__(self, message="", status=INVALID_ARGUMENT, method=None, operator=None, argument=None):
+        Error.__init__(self, message, status, method, operator, argument)
+
+
+class LoadError(Error):
+    """A file is missing, unreadable or not a sound program."""
+
+
+# What ExecuTorch's own bindings raise in the same places; handlers written for them catch these too.
+class ArgumentTypeError(ArgumentError, TypeError):
+    pass
+
+
+class ArgumentBufferError(ArgumentError, BufferError):
+    pass
+
+
+class ArgumentIndexError(ArgumentError, IndexError):
+    pass
+
+
+class UnknownNameError(ArgumentError, KeyError):
+    pass
+
+
+class NotImplementedYetError(Error, NotImplementedError):
+    def __init__(self, what):
+        Error.__init__(self, f"{what} is not implemented in this version of etrt", NOT_IMPLEMENTED)
+
+
+def last_error(status, kind=Error):
+    """The exception for a C call of this thread that has just returned `status`."""
+    taken = lib.et_last_error_take()
+    if taken == NULL:
+        return kind(f"the library failed with {Status(status).name} and gave no reason", status)
+    taken = ffi.gc(taken, lib.et_error_free)
+    argument = lib.et_error_argument(taken)
+    return kind(
+        text(lib.et_error_text(taken)),
+        status,
+        text(lib.et_error_method(taken)) or None,
+        text(lib.et_error_operator(taken)) or None,
+        argument if argument >= 0 else None,
+    )
+
+
+def check(status, kind=Error):
+    if status:
+        raise last_error(status, kind)

@@ -1,0 +1,227 @@
+"""Program: a loaded and verified file."""
+
+import enum
+import os
+from _thread import allocate_lock
+
+from etrt._errors import ACCESS_FAILED, ArgumentError, ArgumentTypeError, Error, LoadError, NotImplementedYetError, check, last_error
+from etrt._library import NULL, ffi, lib, text
+from etrt._meta import method_meta
+from etrt._method import WHEN_GIVEN, Method, Runner, method
+
+
+class Verification(enum.Enum):
+    """How closely a file is checked. Both check its whole structure; the two names exist because ExecuTorch has them."""
+
+    Minimal = lib.ET_VERIFY_MINIMAL
+    InternalConsistency = lib.ET_VERIFY_INTERNAL_CONSISTENCY
+
+
+# Bytes that programs read from, by the number handed to C as user_data.
+_lent = {}
+_next_loan = 0
+_lending = allocate_lock()
+
+
+@ffi.callback("void(void *)")
+def _give_back(user_data):
+    _lent.pop(int(ffi.cast("uintptr_t", user_data)), None)
+
+
+def _lend(buffer, name):
+    """An et_buffer over immutable bytes, or over a copy of anything else."""
+    global _next_loan
+    view = memoryview(buffer)
+    lent = ffi.new("et_buffer *", {"struct_size": ffi.sizeof("et_buffer"), "size": view.nbytes})
+    c_name = ffi.new("char[]", name.encode())
+    if isinstance(buffer, bytes):
+        with _lending:
+            _next_loan += 1
+            loan = _next_loan
+        memory = ffi.from_buffer(buffer)
+        _lent[loan] = memory, c_name
+        lent.release, lent.user_data = _give_back, ffi.cast("void *", loan)
+    else:
+        memory = ffi.from_buffer(buffer if view.c_contiguous else view.tobytes())
+        lent.copy = 1
+    lent.data, lent.name = memory, c_name
+    return lent, (memory, c_name)
+
+
+def _is_buffer(x):
+    try:
+        memoryview(x)
+        return True
+    except TypeError:
+        return False
+
+
+def _path(path):
+    """A path as the C library takes it."""
+    if isinstance(path, bytes):
+        encoded = path
+    else:
+        path = os.fspath(path)
+        encoded = path.encode("utf-8", "surrogatepass") if os.name == "nt" else os.fsencode(path)
+    if b"\0" in encoded:
+        raise ArgumentError(f"the path {path!r} contains a null character")
+    return ffi.new("char[]", encoded)
+
+
+class Handle:
+    """An et_program and what Python must know of it. Methods and metadata keep it."""
+
+    __slots__ = ("handle", "method_names", "_shared", "_lock", "__weakref__")
+
+    def __init__(self, source, data=(), verification=Verification.Minimal):
+        """`source`: a path (str or os.PathLike), bytes or another buffer, or a file object. `data`: the same for .ptd files."""
+        options = ffi.new("et_program_options *", {"struct_size": ffi.sizeof("et_program_options")})
+        options.verification = _verification(verification)
+        keep = [options]
+        self._add_data(options, data, keep)
+        made = ffi.new("et_program **")
+        if isinstance(source, (str, os.PathLike)):
+            status = lib.et_program_load_file(_path(source), options, made)
+        else:
+            if not _is_buffer(source):
+                if not hasattr(source, "read"):
+                    raise ArgumentTypeError(
+                        "Expected data to be bytes, bytearray, a path to a .pte file, or a file-like object, but got "
+                        f"{type(source).__name__}.")
+                source = source.read()
+                if not _is_buffer(source):
+                    raise ArgumentTypeError("the file object gave "
+                                            f"{type(source).__name__}, not bytes; open it in binary mode ('rb')")
+            buffer, kept = _lend(source, "bytes in memory")
+            keep.append(kept)
+            status = lib.et_program_load_buffer(buffer, options, made)
+        if status:
+            raise last_error(status, LoadError)
+        self.handle = ffi.gc(made[0], lib.et_program_free)
+        self.method_names = [text(lib.et_program_method_name(self.handle, i))
+                             for i in range(lib.et_program_method_count(self.handle))]
+        self._shared, self._lock = None, allocate_lock()
+
+    @staticmethod
+    def _add_data(options, data, keep):
+        if isinstance(data, (str, os.PathLike)) or _is_buffer(data):
+            data = [data]
+        data = [d.read() if hasattr(d, "read") else d for d in (data or ())]
+        paths = [_path(d) for d in data if isinstance(d, (str, os.PathLike))]
+        buffers = [_lend(d, "data in memory") for d in data if not isinstance(d, (str, os.PathLike))]
+        if paths:
+            options.data_paths = array = ffi.new("char *[]", paths)
+            options.data_path_count = len(paths)
+            keep.append((paths, array))
+        if buffers:
+            options.data_buffers = array = ffi.new("et_buffer[]", [b[0][0] for b in buffers])
+            options.data_buffer_count = len(buffers)
+            keep.append((buffers, array))
+
+    def load(self, name, torch, state=None, **options):
+        """A Runner for a method, with memory of its own."""
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"a method's name is a str, not {type(name).__name__}")
+        made = ffi.new("et_method_options *", {"struct_size": ffi.sizeof("et_method_options")})
+        if state is not None:
+            made.state = state
+        for key, value in options.items():
+            setattr(made, key, value)
+        return Runner(self, name, made, torch)
+
+    def shared_state(self):
+        """One state for all methods where a named buffer occurs in more than one of them; else None."""
+        with self._lock:
+            if self._shared is None:
+                self._shared = (new_state() if self._has_common_buffers() else None,)
+            return self._shared[0]
+
+    def _has_common_buffers(self):
+        if len(self.method_names) < 2:
+            return False
+        seen = set()
+        for name in self.method_names:
+            meta = method_meta(self, name)
+            infos = [meta.attribute_tensor_meta(i) for i in range(meta.num_attributes())]
+            names = {i.name() for i in infos if i.is_state() and i.name()}
+            if names & seen:
+                return True
+            seen |= names
+        return False
+
+
+def new_state():
+    made = ffi.new("et_state **")
+    check(lib.et_state_new(made))
+    return ffi.gc(made[0], lib.et_state_free)
+
+
+def _verification(level):
+    try:
+        return Verification(level).value
+    except ValueError:
+        raise ArgumentError(f"verification must be Verification.Minimal or Verification.InternalConsistency, not {level!r}") from None
+
+
+_PLANS = {None: lib.ET_PLAN_DEFAULT, "as_exported": lib.ET_PLAN_AS_EXPORTED, "optimized": lib.ET_PLAN_OPTIMIZED}
+
+
+class Program:
+    """A loaded program. Any number of threads may use it."""
+
+    __slots__ = ("_handle", "__weakref__")
+    _torch = WHEN_GIVEN
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("Program: no constructor; etrt.load(...) makes one")
+
+    @property
+    def method_names(self):
+        """Names of the methods, as a set."""
+        return set(self._handle.method_names)
+
+    def load_method(self, name, *, plan=None, state=None, memory_limit=0, step_limit=0):
+        """A new Method each time, with memory of its own; weights are shared.
+
+        plan          "as_exported" or "optimized"; None for the default
+        state         an etrt.State to share. Without one the method gets its own, unless a named buffer occurs in
+                      more than one method of the program: then all of them share one
+        memory_limit  bytes that the method may need, weights excepted; 0 for no limit
+        step_limit    instructions of one run; 0 for ten million
+        """
+        if plan not in _PLANS:
+            raise ArgumentError(f"plan must be 'as_exported' or 'optimized', not {plan!r}")
+        state = self._handle.shared_state() if state is None else state._handle
+        return method(self._handle.load(name, self._torch, state, plan=_PLANS[plan], memory_limit=memory_limit,
+                                        step_limit=step_limit))
+
+    def metadata(self, method_name):
+        """MethodMeta of a method, without loading it."""
+        return method_meta(self._handle, method_name)
+
+    def check(self, method_name=None):
+        """Raises an Error that names every operator and backend that is missing here."""
+        check(lib.et_program_can_run(self._handle.handle, NULL if method_name is None else method_name.encode()))
+
+    def describe(self):
+        """What `etrt inspect` prints, as a dict."""
+        import json
+
+        made = ffi.new("char **")
+        check(lib.et_program_describe(self._handle.handle, made))
+        try:
+            return json.loads(text(made[0]))
+        finally:
+            lib.et_text_free(made[0])
+
+    def write_etdump_result_to_file(self, etdump_path, debug_buffer_path=None):
+        raise NotImplementedYetError("ETDump")
+
+    def __repr__(self):
+        return f"<etrt.Program with {', '.join(self._handle.method_names)}>"
+
+
+def program(handle, kind=Program):
+    made = object.__new__(kind)
+    made._handle = handle
+    return made
