@@ -208,6 +208,8 @@ constexpr DType kDTypeOf<double> = DType::Float64;
 template <>
 constexpr DType kDTypeOf<int64_t> = DType::Int64;
 template <>
+constexpr DType kDTypeOf<uint64_t> = DType::UInt64;
+template <>
 constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
 template <>
 constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
@@ -309,6 +311,7 @@ StoreRun<C> store_run(DType dtype) {
 ETRT_INSTANTIATE(float);
 ETRT_INSTANTIATE(double);
 ETRT_INSTANTIATE(int64_t);
+ETRT_INSTANTIATE(uint64_t);
 ETRT_INSTANTIATE(std::complex<float>);
 ETRT_INSTANTIATE(std::complex<double>);
 #undef ETRT_INSTANTIATE

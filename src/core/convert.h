@@ -1,6 +1,6 @@
 // Reading and writing elements of any dtype as one of a few compute types.
 //
-// A generic kernel computes in C, one of float, double, int64_t, std::complex<float> and
+// A generic kernel computes in C, one of float, double, int64_t (uint64_t for uint64), std::complex<float> and
 // std::complex<double>, and meets the other dtypes only here: no template product over dtypes.
 #pragma once
 

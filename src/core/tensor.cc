@@ -29,21 +29,19 @@ void* GrowingBuffer::reserve(size_t bytes) {
   if (bytes <= capacity_ && data_ != nullptr) {
     return data_;
   }
-  // Half again as much when pinned, so that all the memory left behind stays in proportion.
-  const size_t wanted = std::max({bytes, size_t{64}, pinned_ ? capacity_ + capacity_ / 2 : 0});
-  if (pinned_) {
-    retired_.reserve(retired_.size() + 1);
-  }
-  // The old memory goes last: should there be no new, whoever points at it still may.
-  void* fresh = ::operator new(wanted, kAlignment);
-  std::memset(fresh, 0, wanted);
+  size_t wanted = std::max<size_t>(bytes, 64);
   if (pinned_ && data_ != nullptr) {
+    // Half again as much, so that all the memory left behind stays in proportion.
+    wanted = std::max(wanted, capacity_ + capacity_ / 2);
     retired_.push_back(data_);
+    data_ = nullptr;
   } else {
-    ::operator delete(data_, kAlignment);
+    release();
   }
-  data_ = fresh;
+  capacity_ = 0;
+  data_ = ::operator new(wanted, kAlignment);
   capacity_ = wanted;
+  std::memset(data_, 0, wanted);
   return data_;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/half.h"
+#include "ops/binary_rows.h"
 #include "ops/elementwise.h"
 #include "ops/formulas.h"
 #include "ops/special.h"
@@ -11,52 +12,6 @@
 
 namespace etrt::ops {
 namespace {
-
-constexpr std::string_view kTensors = "(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-constexpr std::string_view kTensorNumber = "(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
-constexpr std::string_view kNumberTensor = "(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-
-// ---- the kinds of rows
-
-// What happens to the common dtype, and to a single number that isn't of it.
-enum class Result : uint8_t { Common, Floating };
-
-template <unsigned kTypes, Result kResult, class F>
-Status combine(Call& call, const Operand& a, const Operand& b, Tensor& out, const F& f) {
-  ET_ASSIGN(DType common, result_type(call, a, b));
-  if (kResult == Result::Floating) {
-    common = float_result(common, out);
-  }
-  return map<kTypes>(call, common, out, f, a, b);
-}
-template <unsigned kTypes, Result kResult, class F, class A, class B>
-Status binary_kernel(Call& call, A a, B b, Tensor& out) {
-  return combine<kTypes, kResult>(call, Operand(a), Operand(b), out, F{});
-}
-
-// A formula with its compute types and kind of result, shared by the rows of an operator.
-template <unsigned kTypes, Result kResult, class F>
-struct Formula {
-  template <class A, class B>
-  static constexpr Invoke kernel = bind<binary_kernel<kTypes, kResult, F, A, B>>;
-};
-template <unsigned kTypes, Result kResult = Result::Common, class F>
-Formula<kTypes, kResult, F> formula(F /*f*/) {
-  return {};
-}
-
-template <class F>
-Op tensors(std::string_view name, F /*formula*/, std::string_view schema = kTensors) {
-  return {name, schema, broadcast_shape<2>, F::template kernel<const Tensor&, const Tensor&>, kElementwiseFacts};
-}
-template <class F>
-Op tensor_number(std::string_view name, F /*formula*/, std::string_view schema = kTensorNumber) {
-  return {name, schema, broadcast_shape<2>, F::template kernel<const Tensor&, Scalar>, kElementwiseFacts};
-}
-template <class F>
-Op number_tensor(std::string_view name, F /*formula*/, std::string_view schema = kNumberTensor) {
-  return {name, schema, broadcast_shape<2>, F::template kernel<Scalar, const Tensor&>, kElementwiseFacts};
-}
 
 // ---- sums and products
 
@@ -77,7 +32,7 @@ Status add_scaled(Call& call, const Operand& a, const Operand& b, Scalar alpha, 
       [whole, scale](auto x, auto y) {
         using C = decltype(x);
         if constexpr (kIsInt<C>) {
-          return plus(x, times(whole, y));
+          return plus(x, times(static_cast<C>(whole), y));
         } else {
           return x + static_cast<RealOf<C>>(scale) * y;
         }
@@ -115,7 +70,8 @@ Status mul(Call& call, const Tensor& self, B other, Tensor& out) {
 // Integer formulas that divide note a zero divisor here; eager refuses it.
 class ZeroDivisor {
  public:
-  int64_t seen(int64_t divisor) {
+  template <class C>
+  C seen(C divisor) {
     if (divisor == 0) {
       seen_.store(true, std::memory_order_relaxed);
     }
@@ -306,15 +262,18 @@ C log_add_exp2(C a, C b) {
   }
 }
 
-uint64_t magnitude(int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); }
-int64_t greatest_divisor(int64_t a, int64_t b) { return static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b))); }
-int64_t least_multiple(int64_t a, int64_t b) {
+template <class C>
+uint64_t magnitude(C x) {
+  return static_cast<uint64_t>(std::is_signed_v<C> && x < C{0} ? negative(x) : x);
+}
+template <class C>
+C greatest_divisor(C a, C b) {
+  return static_cast<C>(std::gcd(magnitude(a), magnitude(b)));
+}
+template <class C>
+C least_multiple(C a, C b) {
   const auto divisor = static_cast<uint64_t>(greatest_divisor(a, b));
-  if (divisor == 0) {
-    return 0;
-  }
-  const auto multiple = static_cast<int64_t>(magnitude(a) / divisor * magnitude(b));
-  return multiple < 0 ? negative(multiple) : multiple;
+  return divisor == 0 ? 0 : static_cast<C>(magnitude(static_cast<C>(magnitude(a) / divisor * magnitude(b))));
 }
 
 // The neighbour of `a` on the way to `b` among 16-bit numbers given as float.
@@ -356,17 +315,17 @@ constexpr std::string_view kScaledNumber =
 
 Table binary_ops() {
   constexpr auto kFloating = Result::Floating;
-  static const auto atan2_of = formula<kFloats, kFloating>([](auto x, auto y) { return std::atan2(x, y); });
-  static const auto copysign_of = formula<kFloats, kFloating>([](auto x, auto y) { return std::copysign(x, y); });
-  static const auto power_of = formula<kAllNumbers>([](auto x, auto y) { return power(x, y); });
-  static const auto xlogy_of = formula<kFloats, kFloating>([](auto x, auto y) {
+  const auto atan2_of = formula<kFloats, kFloating>([](auto x, auto y) { return std::atan2(x, y); });
+  const auto copysign_of = formula<kFloats, kFloating>([](auto x, auto y) { return std::copysign(x, y); });
+  const auto power_of = formula<kAllNumbers>([](auto x, auto y) { return power(x, y); });
+  const auto xlogy_of = formula<kFloats, kFloating>([](auto x, auto y) {
     return is_nan(y) ? y : x == 0 ? decltype(x)(0) : x * std::log(y);
   });
-  static const auto xlog1py_of = formula<kFloats, kFloating>([](auto x, auto y) {
+  const auto xlog1py_of = formula<kFloats, kFloating>([](auto x, auto y) {
     return is_nan(y) ? y : x == 0 ? decltype(x)(0) : x * std::log1p(y);
   });
-  static const auto max_of = formula<kNumbers>([](auto x, auto y) { return max_nan(x, y); });
-  static const auto min_of = formula<kNumbers>([](auto x, auto y) { return min_nan(x, y); });
+  const auto max_of = formula<kNumbers>([](auto x, auto y) { return max_nan(x, y); });
+  const auto min_of = formula<kNumbers>([](auto x, auto y) { return min_nan(x, y); });
 
   static const Op kOps[] = {
       {"aten::add.out", kScaled, broadcast_shape<3>, bind<add>, kElementwiseFacts},

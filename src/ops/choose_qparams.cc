@@ -5,6 +5,7 @@
 
 #include "core/convert.h"
 #include "ops/affine.h"
+#include "ops/compute.h"
 #include "ops/dims.h"
 #include "ops/quantized_rows.h"
 
@@ -30,7 +31,7 @@ void store_at(const Tensor& out, int64_t i, double value) {
 
 Status check_outputs(Call& call, const Tensor& scale_out, const Tensor& zero_point_out, IntList sizes) {
   for (const Tensor* t : {&scale_out, &zero_point_out}) {
-    ET_TRY(expect_sizes(call, *t, sizes));
+    ET_TRY(check_sizes(call, *t, sizes));
     if (store_run<double>(t->dtype) == nullptr) {
       return call.fail(Status::InvalidArgument, "{} has dtype {}, expected a number dtype", call.arg_name(*t),
                        dtype_name(t->dtype));

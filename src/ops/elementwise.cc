@@ -31,6 +31,8 @@ Compute compute_type(DType dtype) {
       return Compute::ComplexFloat;
     case DType::Complex128:
       return Compute::ComplexDouble;
+    case DType::UInt64:
+      return Compute::UInt;
     default:
       break;
   }
@@ -232,6 +234,8 @@ constexpr DType kDTypeOf = DType::Bool;
 template <>
 constexpr DType kDTypeOf<int64_t> = DType::Int64;
 template <>
+constexpr DType kDTypeOf<uint64_t> = DType::UInt64;
+template <>
 constexpr DType kDTypeOf<float> = DType::Float32;
 template <>
 constexpr DType kDTypeOf<double> = DType::Float64;
@@ -242,8 +246,8 @@ constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
 
 template <class C>
 C scalar_as(Scalar scalar) {
-  if constexpr (std::is_same_v<C, int64_t>) {
-    return scalar.as_int();
+  if constexpr (std::is_integral_v<C>) {
+    return static_cast<C>(scalar.as_int());
   } else if constexpr (std::is_floating_point_v<C>) {
     return scalar.is_float() ? static_cast<C>(scalar.d) : static_cast<C>(scalar.i);
   } else {
@@ -446,11 +450,13 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
 #define ETRT_INSTANTIATE(C, R) \
   template Status run_elementwise<C, R>(Call&, DType, Tensor&, std::span<const Operand>, int64_t, Body<C, R>)
 ETRT_INSTANTIATE(int64_t, int64_t);
+ETRT_INSTANTIATE(uint64_t, uint64_t);
 ETRT_INSTANTIATE(float, float);
 ETRT_INSTANTIATE(double, double);
 ETRT_INSTANTIATE(std::complex<float>, std::complex<float>);
 ETRT_INSTANTIATE(std::complex<double>, std::complex<double>);
 ETRT_INSTANTIATE(int64_t, bool);
+ETRT_INSTANTIATE(uint64_t, bool);
 ETRT_INSTANTIATE(float, bool);
 ETRT_INSTANTIATE(double, bool);
 ETRT_INSTANTIATE(std::complex<float>, bool);

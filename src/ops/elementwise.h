@@ -36,14 +36,14 @@ inline constexpr uint32_t kElementwiseFacts = kPure | kElementwise | kInPlaceOk 
 
 // The compute types that a formula is written for.
 enum Types : unsigned {
-  kInts = 1,       // int64_t, also for bool
+  kInts = 1,       // int64_t, also for bool, and uint64_t for uint64
   kFloats = 2,     // float and double
   kComplexes = 4,  // std::complex of both
   kNumbers = kInts | kFloats,
   kAllNumbers = kNumbers | kComplexes,
 };
 
-enum class Compute : uint8_t { None, Int, Float, Double, ComplexFloat, ComplexDouble };
+enum class Compute : uint8_t { None, Int, UInt, Float, Double, ComplexFloat, ComplexDouble };
 // The type in which arithmetic on `dtype` happens; None for quantized and bits dtypes.
 Compute compute_type(DType dtype);
 
@@ -118,7 +118,7 @@ using Body = FunctionRef<void(const C* const* in, R* out, int64_t n)>;
 
 // Loads the inputs as C by way of `common`, runs `body` on adjacent elements and stores its R's, over the whole
 // of out.
-// Instantiated in elementwise.cc for C in {int64_t, float, double, complex<float>, complex<double>} and R in
+// Instantiated in elementwise.cc for C in {int64_t, uint64_t, float, double, complex<float>, complex<double>} and R in
 // {C, bool, C's real type}.
 template <class C, class R>
 Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Operand> inputs, int64_t grain,
@@ -167,6 +167,11 @@ Status map(Call& call, DType common, Tensor& out, const F& f, const In&... in) {
     case Compute::Int:
       if constexpr ((kTypes & kInts) != 0) {
         return run(int64_t{});
+      }
+      break;
+    case Compute::UInt:
+      if constexpr ((kTypes & kInts) != 0) {
+        return run(uint64_t{});
       }
       break;
     case Compute::Float:

@@ -1,5 +1,5 @@
-// Formulas of one element that several families share, for the compute types int64_t, float, double and
-// std::complex. Integer arithmetic wraps, as in eager.
+// Formulas of one element that several families share, for the compute types int64_t, uint64_t, float,
+// double and std::complex. Integer arithmetic wraps, as in eager.
 #pragma once
 
 #include <cmath>
@@ -91,8 +91,19 @@ C log1p_exp(C x) {
 }
 
 // Integer division never traps here: a zero divisor gives 0 and must be refused by the caller.
-inline int64_t truncated_quotient(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? negative(a) : a / b; }
-inline int64_t truncated_remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+template <class C>
+C truncated_quotient(C a, C b) {
+  if constexpr (std::is_signed_v<C>) {
+    if (b == -1) {
+      return negative(a);
+    }
+  }
+  return b == 0 ? 0 : a / b;
+}
+template <class C>
+C truncated_remainder(C a, C b) {
+  return minus(a, times(truncated_quotient(a, b), b));
+}
 
 // The quotient rounded down. `round` says how each step of a floating computation is rounded.
 template <class C, class Round>
@@ -130,11 +141,14 @@ C floor_remainder(C a, C b) {
 }
 
 // x to an integer power by squaring; negative powers of other than 1 and -1 are 0.
-inline int64_t integer_power(int64_t x, int64_t power) {
-  if (power < 0) {
-    return x == 1 ? 1 : x == -1 ? (power % 2 == 0 ? 1 : -1) : 0;
+template <class C>
+C integer_power(C x, C power) {
+  if constexpr (std::is_signed_v<C>) {
+    if (power < 0) {
+      return x == 1 ? 1 : x == -1 ? (power % 2 == 0 ? 1 : -1) : 0;
+    }
   }
-  int64_t result = 1;
+  C result = 1;
   for (; power != 0; power >>= 1) {
     if ((power & 1) != 0) {
       result = times(result, x);

@@ -132,8 +132,17 @@ void pack_strip(const Matrix& matrix, int64_t lane_stride, int64_t depth_stride,
 template <class C>
 Gemm<C>::Gemm(Call& call, int64_t m, int64_t n, int64_t k) : m_(m), n_(n), k_(k) {
   const int64_t columns = round_up(std::min(n, kColumns), kStripColumns<C>);
-  // With one row or one column the panel holds the vector instead.
-  panel_ = call.scratch<C>(std::max(columns * std::min(k, kDepth), m == 1 || n == 1 ? k : 0));
+  // With one row or one column, here or in a part, the panel holds the vector instead.
+  panel_ = call.scratch<C>(std::max(columns * std::min(k, kDepth), k));
+}
+
+template <class C>
+Gemm<C> Gemm<C>::part(int64_t m, int64_t n, int64_t k) const {
+  Gemm smaller = *this;
+  smaller.m_ = m;
+  smaller.n_ = n;
+  smaller.k_ = k;
+  return smaller;
 }
 
 template <class C>

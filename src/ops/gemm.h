@@ -51,6 +51,8 @@ template <class C>
 class Gemm {
  public:
   Gemm(Call& call, int64_t m, int64_t n, int64_t k);
+  // A product that is no larger in any direction, in the same memory.
+  Gemm part(int64_t m, int64_t n, int64_t k) const;
 
   // c = a b, or c += a b.
   void run(const Matrix& a, const Matrix& b, const MatrixOut<C>& c, bool accumulate = false) const;

@@ -5,7 +5,9 @@
 #include "core/convert.h"
 #include "core/thread_pool.h"
 #include "ops/affine.h"
+#include "ops/compute.h"
 #include "ops/dims.h"
+#include "ops/gemm.h"
 #include "ops/quantized_rows.h"
 
 namespace etrt::ops {
@@ -103,7 +105,7 @@ Status add_quantized(Call& call, const Tensor& a, const QuantParams& a_params, c
                      dtype_name(b.dtype), dtype_name(out.dtype));
   }
   ET_ASSIGN(const Dims sizes, broadcast_sizes(call, a, b));
-  ET_TRY(expect_sizes(call, out, sizes));
+  ET_TRY(check_sizes(call, out, sizes));
   ET_ASSIGN(const Tensor x, dequantized(call, a, a_params));
   ET_ASSIGN(const Tensor y, dequantized(call, b, b_params));
   const Tensor sum = call.scratch_tensor(DType::Float32, sizes);
@@ -231,21 +233,6 @@ Status check_product(Call& call, const Tensor& input, const Tensor& weight, int 
   return Status::Ok;
 }
 
-// Eight sums at a time: fast, and closer to the exact sum than one.
-float dot(const float* x, const float* y, int64_t n) {
-  float sums[8] = {};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    for (int64_t k = 0; k < 8; ++k) {
-      sums[k] += x[i + k] * y[i + k];
-    }
-  }
-  for (; i < n; ++i) {
-    sums[i % 8] += x[i] * y[i];
-  }
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-}
-
 void store_row(const Tensor& out, int64_t row, const float* values) {
   const int64_t at = row * out.stride(0) * static_cast<int64_t>(out.element_size());
   store_run<float>(out.dtype)(values, out.bytes() + at, out.stride(1), out.size(1));
@@ -260,7 +247,7 @@ Status mixed_mm(Call& call, const Tensor& input, const Tensor& weight, const Ten
   ET_ASSIGN(const FloatRows weights, FloatRows::of(call, weight, "weight"));
   const int64_t n = input.size(1);
   const int64_t p = weight.size(1);
-  ET_TRY(expect_sizes(call, out, std::array{input.size(0), p}));
+  ET_TRY(check_sizes(call, out, std::array{input.size(0), p}));
   float* matrix = call.scratch<float>(std::max<int64_t>(n * p, 1));
   for (int64_t k = 0; k < n; ++k) {
     weights.read(k, matrix + k * p);
@@ -298,7 +285,7 @@ Status mixed_linear(Call& call, const Tensor& input, const Tensor& weight, const
   const int64_t m = input.size(0);
   const int64_t n = input.size(1);
   const int64_t p = weight.size(0);
-  ET_TRY(expect_sizes(call, out, std::array{m, p}));
+  ET_TRY(check_sizes(call, out, std::array{m, p}));
   float* x = call.scratch<float>(std::max<int64_t>(m * n, 1));
   float* sums = call.scratch<float>(std::max<int64_t>(m * p, 1));
   float* w = call.scratch<float>(n);

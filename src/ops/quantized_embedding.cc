@@ -4,6 +4,7 @@
 #include "core/convert.h"
 #include "core/thread_pool.h"
 #include "ops/affine.h"
+#include "ops/compute.h"
 #include "ops/dims.h"
 #include "ops/quantized_rows.h"
 #include "ops/strided_copy.h"
@@ -200,7 +201,7 @@ int64_t row_offset(const Tensor& out, int64_t i) {
 Status look_up(Call& call, const Packing& packing, const Tensor& weight, const Tensor& scales,
                const Tensor* zero_points, const Tensor& indices, Tensor& out) {
   ET_ASSIGN(const Dims sizes, lookup_sizes(call, packing, weight, indices));
-  ET_TRY(expect_sizes(call, out, sizes));
+  ET_TRY(check_sizes(call, out, sizes));
   const StoreRun<float> store = store_run<float>(out.dtype);
   if (store == nullptr || !is_float(out.dtype)) {
     return call.fail(Status::InvalidArgument, "out has dtype {}, expected a floating dtype", dtype_name(out.dtype));

@@ -1,4 +1,7 @@
 // The parts of the quantized family. quantized_ops() joins them.
+//
+// Kernels check the sizes of their outputs again, though the shape functions have set them: a file may pass one tensor
+// as input and output, so that setting the one has changed the other.
 #pragma once
 
 #include "ops/table.h"
@@ -9,16 +12,6 @@ Table affine_rows();                // quantize and dequantize
 Table choose_qparams_rows();        // the search for scale and zero point
 Table quantized_arithmetic_rows();  // add, mixed_mm, mixed_linear
 Table quantized_embedding_rows();
-
-// Refuses an output whose sizes aren't those that the arguments ask for. Shape functions have set them; but a file may
-// pass one tensor as input and output, so that setting the one has changed the other.
-inline Status expect_sizes(Call& call, const Tensor& out, IntList sizes) {
-  if (!out.same_sizes(sizes)) {
-    return call.fail(Status::InvalidArgument, "{} has sizes {}, expected {}", call.arg_name(out),
-                     sizes_text(out.sizes()), sizes_text(sizes));
-  }
-  return Status::Ok;
-}
 
 // out has the sizes of the first argument. `Out` is the place of out among the arguments.
 template <size_t Out>

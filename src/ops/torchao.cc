@@ -9,6 +9,7 @@
 
 #include "core/convert.h"
 #include "ops/affine.h"
+#include "ops/compute.h"
 #include "ops/dims.h"
 #include "ops/gemm.h"
 #include "ops/quantized_rows.h"
@@ -318,7 +319,7 @@ void store_at(const Tensor& out, int64_t i, double value) {
 }
 
 Status check_output(Call& call, const Tensor& out, const Dims& sizes) {
-  ET_TRY(expect_sizes(call, out, sizes));
+  ET_TRY(check_sizes(call, out, sizes));
   if (store_run<double>(out.dtype) == nullptr) {
     return call.fail(Status::InvalidArgument, "{} has dtype {}, expected a number dtype", call.arg_name(out),
                      dtype_name(out.dtype));
@@ -474,7 +475,7 @@ const int64_t* int_product(Call& call, const Tensor& a, const Tensor& b) {
 
 Status int_matmul(Call& call, const Tensor& a, const Tensor& b, Tensor& out) {
   ET_TRY(check_int_product(call, a, b));
-  ET_TRY(expect_sizes(call, out, std::array{a.size(0), b.size(1)}));
+  ET_TRY(check_sizes(call, out, std::array{a.size(0), b.size(1)}));
   if (!is_int(out.dtype)) {
     return call.fail(Status::InvalidArgument, "out has dtype {}, expected int32", dtype_name(out.dtype));
   }
@@ -496,7 +497,7 @@ Status int_scaled_matmul(Call& call, const Tensor& a, const Tensor& b, const Ten
   ET_TRY(check_int_product(call, a, b));
   const int64_t m = a.size(0);
   const int64_t n = b.size(1);
-  ET_TRY(expect_sizes(call, out, std::array{m, n}));
+  ET_TRY(check_sizes(call, out, std::array{m, n}));
   if (!is_float(scales.dtype) || !is_float(out.dtype)) {
     return call.fail(Status::InvalidArgument, "scales1 is {} and out is {}, expected floating dtypes",
                      dtype_name(scales.dtype), dtype_name(out.dtype));

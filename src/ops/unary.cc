@@ -65,7 +65,9 @@ Status abs(Call& call, const Tensor& self, Tensor& out) {
       call, self.dtype, out,
       [](auto x) {
         using C = decltype(x);
-        if constexpr (kIsInt<C>) {
+        if constexpr (std::is_unsigned_v<C>) {
+          return x;
+        } else if constexpr (kIsInt<C>) {
           return x < 0 ? negative(x) : x;
         } else {
           return std::abs(x);
@@ -91,10 +93,10 @@ Status angle(Call& call, const Tensor& self, Tensor& out) {
 Status bitwise_not(Call& call, const Tensor& self, Tensor& out) {
   if (is_bool(self.dtype)) {
     return map<kInts>(
-        call, self.dtype, out, [](int64_t x) { return int64_t{x == 0}; }, self);
+        call, self.dtype, out, [](auto x) { return decltype(x)(x == 0); }, self);
   }
   return map<kInts>(
-      call, self.dtype, out, [](int64_t x) { return ~x; }, self);
+      call, self.dtype, out, [](auto x) { return ~x; }, self);
 }
 
 Status neg(Call& call, const Tensor& self, Tensor& out) {
@@ -372,7 +374,7 @@ Status frexp(Call& call, const Tensor& self, Tensor& mantissa, Tensor& exponent)
       },
       self));
   return map<kInts>(
-      call, DType::Int32, exponent, [](int64_t x) { return x; }, exponents);
+      call, DType::Int32, exponent, [](auto x) { return x; }, exponents);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/tensor.h"
 #include "program/program.h"
 
@@ -43,7 +44,7 @@ class ProgramWalk {
  private:
   static void promise(bool kept, const char* what) {
     if (!kept) {
-      throw std::logic_error(std::string("a promise of program.h is broken: ") + what);
+      throw std::logic_error(format_text("a promise of program.h is broken: {}", what));
     }
   }
 

@@ -24,7 +24,7 @@ namespace {
 
 using ProgramPtr = std::shared_ptr<const Program>;
 
-std::string data_path(const std::string& name) { return std::string(ETRT_TEST_DATA) + "/" + name; }
+std::string data_path(const std::string& name) { return format_text("{}/{}", ETRT_TEST_DATA, name); }
 
 Buffer read_data(const std::string& name) {
   std::ifstream file(data_path(name), std::ios::binary);
@@ -722,11 +722,11 @@ Source data(const Buffer& bytes, std::string name = "the data file") { return So
 
 TEST_CASE("exported programs with their data files") {
   for (const char* name : {"ptd_external", "ptd_shared"}) {
-    const Source source = *Source::file(data_path(std::string(name) + ".pte"));
+    const Source source = *Source::file(data_path(format_text("{}.pte", name)));
     const Loaded without = load(source);
     REQUIRE(without.program != nullptr);
     CHECK(require_data(*without.program).status == Status::InvalidState);
-    const Loaded with = load(source, {*Source::file(data_path(std::string(name) + ".ptd"))});
+    const Loaded with = load(source, {*Source::file(data_path(format_text("{}.ptd", name)))});
     REQUIRE_MESSAGE(with.program != nullptr, with.text);
     const Loaded found = require_data(*with.program);
     CHECK_MESSAGE(found.status == Status::Ok, found.text);
