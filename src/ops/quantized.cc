@@ -8,6 +8,7 @@
 #include "ops/affine.h"
 #include "ops/dims.h"
 #include "ops/quantized_rows.h"
+#include "ops/shape_of_first.h"
 #include "ops/strided_copy.h"
 #include "ops/table.h"
 

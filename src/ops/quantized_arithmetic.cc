@@ -9,6 +9,7 @@
 #include "ops/dims.h"
 #include "ops/gemm.h"
 #include "ops/quantized_rows.h"
+#include "ops/shape_of_first.h"
 
 namespace etrt::ops {
 namespace {
@@ -248,6 +249,9 @@ Status mixed_mm(Call& call, const Tensor& input, const Tensor& weight, const Ten
   const int64_t n = input.size(1);
   const int64_t p = weight.size(1);
   ET_TRY(check_sizes(call, out, std::array{input.size(0), p}));
+  if (out.numel() == 0) {
+    return Status::Ok;
+  }
   float* matrix = call.scratch<float>(std::max<int64_t>(n * p, 1));
   for (int64_t k = 0; k < n; ++k) {
     weights.read(k, matrix + k * p);
@@ -286,6 +290,9 @@ Status mixed_linear(Call& call, const Tensor& input, const Tensor& weight, const
   const int64_t n = input.size(1);
   const int64_t p = weight.size(0);
   ET_TRY(check_sizes(call, out, std::array{m, p}));
+  if (out.numel() == 0) {
+    return Status::Ok;
+  }
   float* x = call.scratch<float>(std::max<int64_t>(m * n, 1));
   float* sums = call.scratch<float>(std::max<int64_t>(m * p, 1));
   float* w = call.scratch<float>(n);

@@ -12,7 +12,7 @@
 #include "ops/compute.h"
 #include "ops/dims.h"
 #include "ops/gemm.h"
-#include "ops/quantized_rows.h"
+#include "ops/shape_of_first.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -479,6 +479,9 @@ Status int_matmul(Call& call, const Tensor& a, const Tensor& b, Tensor& out) {
   if (!is_int(out.dtype)) {
     return call.fail(Status::InvalidArgument, "out has dtype {}, expected int32", dtype_name(out.dtype));
   }
+  if (out.numel() == 0) {
+    return Status::Ok;
+  }
   const int64_t* c = int_product(call, a, b);
   const StoreRun<int64_t> store = store_run<int64_t>(out.dtype);
   for (int64_t i = 0; i < out.size(0); ++i) {
@@ -507,6 +510,9 @@ Status int_scaled_matmul(Call& call, const Tensor& a, const Tensor& b, const Ten
     return call.fail(Status::InvalidArgument, "scales1 is {}, expected [{}, 1]", tensor_text(scales), m);
   }
   ET_ASSIGN(const auto scale, load_values(call, scales, "scales1"));
+  if (out.numel() == 0) {
+    return Status::Ok;
+  }
   const int64_t* c = int_product(call, a, b);
   auto* row = call.scratch<double>(std::max<int64_t>(n, 1));
   for (int64_t i = 0; i < m; ++i) {
