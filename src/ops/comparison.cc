@@ -62,7 +62,7 @@ Status shift(Call& call, A self, B other, Tensor& out) {
   const uint64_t most = is_unsigned(common) ? bits : bits - 1;  // shifts all but the sign out
   return map<kInts>(
       call, common, out,
-      [bits, most](auto x, auto y) {
+      [=](auto x, auto y) {
         using C = decltype(x);
         const auto count = static_cast<uint64_t>(y);
         if constexpr (kLeft) {

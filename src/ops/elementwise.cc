@@ -7,6 +7,17 @@
 namespace etrt::ops {
 namespace {
 
+// Do the elements of `tensor` fill its memory? Not so where it stands for a part of another.
+bool fills_memory(const Tensor& tensor) {
+  int64_t last = 0;
+  for (int d = 0; d < tensor.rank(); ++d) {
+    last += (tensor.size(d) - 1) * tensor.stride(d);
+  }
+  return last == tensor.numel() - 1;
+}
+
+}  // namespace
+
 DType real_dtype(DType complex) {
   switch (complex) {
     case DType::Complex32:
@@ -19,8 +30,6 @@ DType real_dtype(DType complex) {
       return complex;
   }
 }
-
-}  // namespace
 
 Compute compute_type(DType dtype) {
   switch (dtype) {
@@ -133,6 +142,27 @@ Status resize_to_broadcast(Call& call, size_t out) {
   return call.resize(*args[out]->as_tensor, std::span<const int64_t>(sizes.data(), static_cast<size_t>(rank)));
 }
 
+// ---- parts of tensors
+
+Tensor part_of(const Tensor& tensor, int dim, int64_t start, int64_t size) {
+  Tensor part = tensor;
+  const auto d = static_cast<size_t>(dim);
+  part.data = tensor.bytes() + start * tensor.stride(dim) * static_cast<int64_t>(tensor.element_size());
+  part.numel_ = tensor.numel() / std::max<int64_t>(tensor.size(dim), 1) * size;
+  part.sizes_[d] = size;
+  return part;
+}
+
+Tensor real_part_of(const Tensor& complex, int index) {
+  Tensor part = complex;
+  part.dtype = real_dtype(complex.dtype);
+  part.data = complex.bytes() + static_cast<size_t>(index) * part.element_size();
+  for (int64_t& stride : part.strides_) {
+    stride *= 2;
+  }
+  return part;
+}
+
 // ---- loops
 
 Status LoopNest::build(const Call& call, const Tensor& out, std::span<const Tensor* const> inputs) {
@@ -142,7 +172,7 @@ Status LoopNest::build(const Call& call, const Tensor& out, std::span<const Tens
   if (numel_ > 0 && out.data == nullptr) {
     return call.fail(Status::InvalidState, "{} has no memory", call.arg_name(out));
   }
-  bool even = true;  // every operand walks like out or stands still: one loop
+  bool even = fills_memory(out);  // every operand walks like out or stands still: one loop
   for (const Tensor* input : inputs) {
     bool fits = input->rank() <= out.rank();
     for (int d = 0; fits && d < input->rank(); ++d) {

@@ -47,6 +47,9 @@ enum class Compute : uint8_t { None, Int, UInt, Float, Double, ComplexFloat, Com
 // The type in which arithmetic on `dtype` happens; None for quantized and bits dtypes.
 Compute compute_type(DType dtype);
 
+// The dtype of a complex number's parts; a real dtype is its own.
+DType real_dtype(DType complex);
+
 // An input: a tensor that broadcasts to the output, or a number. As in eager, its elements become elements
 // of the common dtype (narrow integers wrap, half types round) before they are computed with.
 struct Operand {
@@ -110,6 +113,11 @@ class LoopNest {
   std::array<int64_t, kMaxRank> sizes_;
   std::array<std::array<int64_t, kMaxRank>, 1 + kMaxInputs> strides_;
 };
+
+// Elements [start, start + size) of a dimension, as an input or output of map(). The caller has checked the range.
+Tensor part_of(const Tensor& tensor, int dim, int64_t start, int64_t size);
+// The real (index 0) or imaginary (1) parts of a complex tensor, as an input or output of map().
+Tensor real_part_of(const Tensor& complex, int index);
 
 namespace detail {
 
