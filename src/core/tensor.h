@@ -29,6 +29,7 @@ class GrowingBuffer {
   // At least `bytes` bytes, 64-byte aligned, zero-filled when fresh; contents are not kept when it
   // grows. Throws std::bad_alloc.
   void* reserve(size_t bytes);
+  void* data() const { return data_; }
   size_t capacity() const { return capacity_; }
   // Another tensor was pointed at this memory: from now on growing leaves the old memory in place until
   // release(), so that a stale pointer reads old numbers and never freed memory.

@@ -40,6 +40,7 @@ enum Facts : uint32_t {
   kAnyLayout = 1U << 3,    // takes and gives every dim_order
   kView = 1U << 4,         // only moves or renames elements, any dtype
   kRandom = 1U << 5,       // draws from the generator
+  kAliases = 1U << 6,      // copies nothing: the written argument comes to lie in the first argument's memory
 };
 
 struct Op {
@@ -56,6 +57,7 @@ struct SchemaArgument {
   std::string_view type;  // "Tensor", "Tensor?", "int[]", "Scalar", …, without the alias mark
   std::string_view name;
   bool written = false;
+  bool keyword_only = false;  // after the `*`; what is written there is overwritten whole, never read
 };
 struct Schema {
   std::vector<SchemaArgument> arguments;
@@ -74,9 +76,13 @@ std::vector<std::string_view> op_names();
 // One call of one operator: its arguments and services.
 class Call {
  public:
-  Call(const Op& op, std::span<Value* const> args, Scratch& scratch) : op_(op), args_(args), scratch_(scratch) {}
+  Call(const Op& op, std::span<Value* const> args, Scratch& scratch, std::string_view method = {})
+      : op_(op), args_(args), scratch_(scratch), method_(method) {}
 
   const Op& op() const { return op_; }
+  // The method being run; empty outside one.
+  std::string_view method() const { return method_; }
+  Scratch& scratch_memory() { return scratch_; }
   // Every schema argument in order, outputs included, then the return slot.
   std::span<Value* const> args() const { return args_; }
 
@@ -109,6 +115,7 @@ class Call {
   const Op& op_;
   std::span<Value* const> args_;
   Scratch& scratch_;
+  std::string_view method_;
 };
 
 using IntList = std::span<const int64_t>;

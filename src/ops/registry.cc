@@ -114,10 +114,14 @@ Schema parse_schema(std::string_view text) {
   int depth = 0;
   size_t begin = 1;
   size_t i = 0;
+  bool keyword_only = false;
   const auto take = [&](size_t end) {
     const std::string_view piece = trim(text.substr(begin, end - begin));
-    if (!piece.empty() && piece != "*") {
+    if (piece == "*") {
+      keyword_only = true;
+    } else if (!piece.empty()) {
       schema.arguments.push_back(parse_argument(piece));
+      schema.arguments.back().keyword_only = keyword_only;
     }
     begin = end + 1;
   };
