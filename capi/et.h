@@ -186,10 +186,13 @@ typedef struct et_list_view {
   size_t count;
 } et_list_view;
 
+/* Flags of a value: nothing may be written through it. */
+enum { ET_VALUE_READ_ONLY = 1 };
+
 /* 64 bytes. A value owns nothing unless `hold` is set (see et_value_hold). */
 typedef struct et_value {
   int32_t kind;
-  int32_t reserved0;
+  int32_t flags;
   union {
     int64_t as_int;
     double as_double;

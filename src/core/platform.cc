@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -163,6 +165,32 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 MappedFile::~MappedFile() {
   if (data_ != nullptr) {
     ::munmap(data_, size_);
+  }
+}
+
+namespace {
+// Below this, pages would waste more than they save.
+constexpr size_t kPagedFrom = 64 * 1024;
+constexpr std::align_val_t kAlignment{64};
+}  // namespace
+
+void* allocate_zeroed(size_t size) {
+  if (size >= kPagedFrom) {
+    void* pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? nullptr : pages;
+  }
+  void* memory = ::operator new(size, kAlignment, std::nothrow);
+  if (memory != nullptr) {
+    std::memset(memory, 0, size);
+  }
+  return memory;
+}
+
+void free_zeroed(void* memory, size_t size) {
+  if (size >= kPagedFrom) {
+    munmap(memory, size);
+  } else {
+    ::operator delete(memory, kAlignment);
   }
 }
 

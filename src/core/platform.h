@@ -45,6 +45,12 @@ inline void spin_pause() {
 #endif
 }
 
+// `size` zero bytes, 64-byte aligned; null when there are none. Big blocks are pages that are touched, and
+// count as used, only where they are written.
+void* allocate_zeroed(size_t size);
+// `size` as it was allocated.
+void free_zeroed(void* memory, size_t size);
+
 // A whole file, mapped read-only. Pages are read when they are touched. Whoever shortens the file while
 // it is mapped makes its lost pages fault: replace such files by renaming a new one over them.
 class MappedFile {

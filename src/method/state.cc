@@ -70,6 +70,9 @@ Result<State::Buffer*> State::attach(const Plan& plan, const StateBuffer& wanted
   buffer.dim_order.assign(dim_order.begin(), dim_order.end());
   buffer.nbytes = static_cast<size_t>(tensor_nbytes(tensor).value_or(0));
   buffer.size = wanted.size;
+  for (const auto& member : wanted.members) {
+    buffer.offset = member.value == wanted.value ? member.offset : buffer.offset;
+  }
   buffer.initial = std::move(initial);
   buffer.memory.reserve(wanted.size);
   buffer.reset();
@@ -145,8 +148,9 @@ Result<std::shared_ptr<State>> State::clone() const {
     to.dim_order = buffer.dim_order;
     to.nbytes = buffer.nbytes;
     to.size = buffer.size;
+    to.offset = buffer.offset;
     to.initial = buffer.initial;
-    std::memcpy(to.memory.reserve(buffer.size), buffer.data(), buffer.size);
+    std::memcpy(to.memory.reserve(buffer.size), buffer.base(), buffer.size);
   }
   return copy;
 }

@@ -29,7 +29,9 @@ class State {
     GrowingBuffer memory;
     std::vector<std::byte> initial;  // empty: zeros
 
-    std::byte* data() const { return static_cast<std::byte*>(memory.data()); }
+    uint64_t offset = 0;             // of that tensor
+    std::byte* base() const { return static_cast<std::byte*>(memory.data()); }
+    std::byte* data() const { return base() + offset; }
     void reset();
   };
 

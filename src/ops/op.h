@@ -61,7 +61,8 @@ struct SchemaArgument {
 };
 struct Schema {
   std::vector<SchemaArgument> arguments;
-  bool out_variant = false;  // an argument is written and returned: the return slot repeats it
+  bool out_variant = false;      // an argument is written and returned: the return slot repeats it
+  bool returns_nothing = false;  // "-> ()": calls have no return slot
 };
 // Empty when `text` is empty (an operator of the user's without a schema).
 Schema parse_schema(std::string_view text);

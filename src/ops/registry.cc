@@ -140,6 +140,7 @@ Schema parse_schema(std::string_view text) {
   const bool writes =
       std::any_of(schema.arguments.begin(), schema.arguments.end(), [](const SchemaArgument& a) { return a.written; });
   schema.out_variant = writes && text.substr(i).find('!') != std::string_view::npos;
+  schema.returns_nothing = text.substr(i).find("()") != std::string_view::npos;
   return schema;
 }
 

@@ -169,13 +169,13 @@ class Builder {
     return check_arity(*step.op, items_of(call.args()).size());
   }
 
-  // Every argument of the schema, then the return slot of an out variant; without outputs, the place of
-  // the result.
+  // Every argument of the schema, then the return slot: an output again, or the place of a result.
   Status check_arity(const Op& op, size_t found) const {
     if (op.schema.empty()) {
       return Status::Ok;
     }
-    const size_t expected = parse_schema(op.schema).arguments.size() + 1;
+    const Schema schema = parse_schema(op.schema);
+    const size_t expected = schema.arguments.size() + (schema.returns_nothing ? 0 : 1);
     if (found != expected) {
       note_error({.op = std::string(op.name), .expected = std::to_string(expected), .found = std::to_string(found)});
       return fail(Status::InvalidProgram, "instruction {} passes {} values to {}, expected {}", plan_->steps.size(),

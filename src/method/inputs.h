@@ -1,0 +1,43 @@
+// Input: what a caller bound to one input of a method, and how each run gets at it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "method/argument.h"
+#include "method/memory.h"
+#include "method/method_info.h"
+
+namespace etrt {
+
+class ValueTable;
+
+// Caller's memory: an index space over it, with any strides.
+struct BoundTensor {
+  std::byte* data = nullptr;
+  uint8_t rank = 0;
+  std::array<int64_t, kMaxRank> sizes{};
+  std::array<int64_t, kMaxRank> strides{};
+  // Laid out as the program wants it, aligned, on a dtype boundary: may be used where it is.
+  bool direct = false;
+  std::span<const int64_t> sizes_span() const { return {sizes.data(), rank}; }
+  std::span<const int64_t> strides_span() const { return {strides.data(), rank}; }
+};
+
+struct Input {
+  bool set = false;
+  BoundTensor tensor;
+  std::shared_ptr<RunMemory> hold;        // of an earlier run of the method, if the data lies there and is held
+  std::shared_ptr<GrowingBuffer> copy;    // made when the data lay in the method's own memory
+  bool settled = false;                   // the value table points at it already
+};
+
+// Is `argument` fit for the input that `info` describes? Fills in `bound` for a tensor. The message starts with
+// "input <index>".
+Status check_input(const ValueInfo& info, size_t index, const Argument& argument, BoundTensor& bound);
+
+// Does `strides` (null: row-major) lay out `sizes` as `dim_order` does?
+bool laid_out_as(std::span<const int64_t> sizes, const int64_t* strides, std::span<const uint8_t> dim_order);
+
+}  // namespace etrt

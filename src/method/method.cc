@@ -1,0 +1,591 @@
+#include "method/method.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/checked.h"
+#include "core/error.h"
+#include "ops/strided_copy.h"
+
+namespace etrt {
+namespace {
+
+constexpr uint64_t kDefaultStepLimit = 10'000'000;
+constexpr size_t kSpareMemories = 2;
+
+// "float32[2, 3]", "4", "None": an argument in a message.
+std::string value_text(const Value& v) {
+  switch (v.kind) {
+    case Kind::Int: return std::to_string(v.as_int);
+    case Kind::Double: return format_text("{}", v.as_double);
+    case Kind::Bool: return v.as_bool ? "True" : "False";
+    case Kind::String: return format_text("\"{}\"", v.as_string);
+    case Kind::Tensor: return tensor_text(*v.as_tensor);
+    default: return kind_name(v.kind);
+  }
+}
+
+// The bytes that a strided tensor may touch: from, to.
+std::pair<uintptr_t, uintptr_t> extent(const void* data, std::span<const int64_t> sizes,
+                                       std::span<const int64_t> strides, size_t element_size) {
+  const auto begin = reinterpret_cast<uintptr_t>(data);
+  int64_t low = 0;
+  int64_t high = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) {
+      return {begin, begin};
+    }
+    const int64_t reach = (sizes[d] - 1) * strides[d];
+    (reach < 0 ? low : high) += reach;
+  }
+  const auto size = static_cast<int64_t>(element_size);
+  return {begin + static_cast<uintptr_t>(low * size), begin + static_cast<uintptr_t>((high + 1) * size)};
+}
+
+}  // namespace
+
+// One thread's turn.
+class Method::Use {
+ public:
+  explicit Use(const Method& method) : method_(method), mine_(!method.busy_.exchange(true, std::memory_order_acquire)) {}
+  ~Use() {
+    if (mine_) {
+      method_.busy_.store(false, std::memory_order_release);
+    }
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  Status status() const {
+    if (mine_) {
+      return Status::Ok;
+    }
+    note_error({.method = method_.info_.name});
+    return fail(Status::InvalidState,
+                "method '{}' is in use by another thread; load one method a thread, they share their weights",
+                method_.info_.name);
+  }
+
+ private:
+  const Method& method_;
+  bool mine_;
+};
+
+Result<MemoryNeeds> memory_needs(const Plan& plan) {
+  MemoryNeeds needs;
+  const auto sizes = items_of(plan.method().non_const_buffer_sizes());
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    ++needs.arena_count;
+    if (!checked_add(needs.planned_bytes, static_cast<uint64_t>(sizes[i]), needs.planned_bytes)) {
+      return fail(Status::InvalidProgram, "the planned memory of method '{}' is too large", plan.method_name);
+    }
+  }
+  for (const StateBuffer& buffer : plan.state) {
+    if (!checked_add(needs.state_bytes, buffer.size, needs.state_bytes)) {
+      return fail(Status::InvalidProgram, "the state of method '{}' is too large", plan.method_name);
+    }
+  }
+  return needs;
+}
+
+Method::Method(std::shared_ptr<const Plan> plan, const MethodOptions& options)
+    : plan_(std::move(plan)),
+      info_(method_info(*plan_->program, plan_->method_index)),
+      state_(options.state != nullptr ? options.state : std::make_shared<State>()),
+      allocator_(options.allocator),
+      step_limit_(options.step_limit != 0 ? options.step_limit : kDefaultStepLimit),
+      inputs_(info_.inputs.size()),
+      outputs_(info_.outputs.size()) {
+  add_plan_facts(*plan_, info_);
+}
+
+Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Plan> plan, const MethodOptions& options) {
+  std::shared_ptr<Method> method(new Method(std::move(plan), options));
+  const Status status = method->init(options);
+  if (status != Status::Ok) {
+    note_error({.method = method->info_.name});
+    return status;
+  }
+  return method;
+}
+
+Status Method::init(const MethodOptions& options) {
+  ET_TRY(plan_->program->require_data(plan_->method_index));
+  ET_ASSIGN(const MemoryNeeds needs, memory_needs(*plan_));
+  if (options.memory_limit != 0 && needs.planned_bytes + needs.state_bytes > options.memory_limit) {
+    return fail(Status::MemoryAllocationFailed, "method '{}' needs {} bytes, the limit is {}", info_.name,
+                needs.planned_bytes + needs.state_bytes, options.memory_limit);
+  }
+  if (plan_->method().non_const_buffer_device() != nullptr) {
+    for (const auto* device : *plan_->method().non_const_buffer_device()) {
+      if (device->device_type() != fb::DeviceType::CPU) {
+        return fail(Status::NotSupported, "method '{}' plans memory buffer {} on a device that isn't available here",
+                    info_.name, device->buffer_idx());
+      }
+    }
+  }
+  if (!state_->try_acquire()) {
+    return fail(Status::InvalidState, "the state given for method '{}' is in use by a run on another thread",
+                info_.name);
+  }
+  auto values = ValueTable::make(plan_, *state_);
+  state_->release();
+  if (!values.ok()) {
+    return values.status();
+  }
+  values_ = values.take();
+  ET_TRY(renew_memory());
+  ET_TRY(load_delegates());
+  return bind_steps();
+}
+
+Status Method::load_delegates() {
+  const auto* delegates = plan_->method().delegates();
+  for (size_t i = 0; i < count_of(delegates); ++i) {
+    const fb::BackendDelegate& d = *delegates->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const std::string id(text_of(d.id()));
+    Backend* backend = find_backend(id);
+    if (backend == nullptr || !backend->available()) {
+      // Only a delegate that no instruction calls gets here; check_runnable saw to the others.
+      delegates_.push_back(nullptr);
+      continue;
+    }
+    DelegateSource source{plan_->program, info_.name, {}, {}};
+    ET_ASSIGN(source.payload, plan_->program->delegate_payload(d));
+    if (d.compile_specs() != nullptr) {
+      for (const auto* spec : *d.compile_specs()) {
+        source.specs.push_back({text_of(spec->key()), std::as_bytes(items_of(spec->value()))});
+      }
+    }
+    auto delegate = backend->load(source);
+    if (!delegate.ok()) {
+      return fail(delegate.status(), "backend {} could not load delegate {} of method '{}'", id, i, info_.name);
+    }
+    delegates_.push_back(delegate.take());
+  }
+  return Status::Ok;
+}
+
+Status Method::bind_steps() {
+  args_.reserve(plan_->args.size());
+  for (const int32_t index : plan_->args) {
+    args_.push_back(&(*values_)[index]);
+  }
+  steps_.reserve(plan_->steps.size());
+  for (const Step& step : plan_->steps) {
+    Delegate* delegate = step.kind == Step::Kind::Delegate ? delegates_[step.delegate].get() : nullptr;
+    steps_.push_back({step.kind, step.arg_count, step.target, args_.data() + step.first_arg, step.op, delegate});
+  }
+  return Status::Ok;
+}
+
+// --- inputs -----------------------------------------------------------------------------------------------
+
+Status Method::set_input(size_t index, const Argument& argument) {
+  const Use use(*this);
+  ET_TRY(use.status());
+  if (index >= inputs_.size()) {
+    note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
+    return fail(Status::InvalidArgument, "input {} doesn't exist; method '{}' has {}", index, info_.name,
+                inputs_.size());
+  }
+  BoundTensor tensor;
+  ET_TRY(check_input(info_.inputs[index], index, argument, tensor));
+  return bind_input(index, tensor);
+}
+
+Status Method::set_inputs(std::span<const Argument> arguments) {
+  const Use use(*this);
+  ET_TRY(use.status());
+  if (arguments.size() != inputs_.size()) {
+    note_error({.method = info_.name,
+                .expected = std::to_string(inputs_.size()),
+                .found = std::to_string(arguments.size())});
+    return fail(Status::InvalidArgument, "{} inputs were given, method '{}' has {}", arguments.size(), info_.name,
+                inputs_.size());
+  }
+  // Checked first, so that none changes when one is refused.
+  constexpr size_t kOnStack = 8;
+  std::array<BoundTensor, kOnStack> few;
+  std::vector<BoundTensor> many(arguments.size() > kOnStack ? arguments.size() : 0);
+  const std::span<BoundTensor> tensors = arguments.size() > kOnStack ? std::span(many) : std::span(few);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ET_TRY(check_input(info_.inputs[i], i, arguments[i], tensors[i]));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ET_TRY(bind_input(i, tensors[i]));
+  }
+  return Status::Ok;
+}
+
+Status Method::bind_input(size_t index, const BoundTensor& tensor) {
+  Input& input = inputs_[index];
+  const ValueInfo& info = info_.inputs[index];
+  std::shared_ptr<RunMemory> hold;
+  std::shared_ptr<GrowingBuffer> copy;
+  BoundTensor bound = tensor;
+  if (info.kind == Kind::Tensor && tensor.data != nullptr) {
+    // Results of an earlier run come back: held ones are used where they are, others would be overwritten.
+    for (const auto& spare : spare_) {
+      if (spare->contains(tensor.data)) {
+        hold = spare;
+      }
+    }
+    if (memory_->contains(tensor.data)) {
+      if (memory_.use_count() > 1) {
+        hold = memory_;
+      } else {
+        const Tensor shape = Tensor::view(nullptr, info.dtype, bound.sizes_span(), info.dim_order);
+        copy = std::make_shared<GrowingBuffer>();
+        bound.data = static_cast<std::byte*>(copy->reserve(shape.nbytes()));
+        std::copy(shape.strides().begin(), shape.strides().end(), bound.strides.begin());
+        ops::strided_copy(dtype_size(info.dtype), bound.sizes_span(), tensor.data, tensor.strides_span(), bound.data,
+                          shape.strides());
+        bound.direct = true;
+      }
+    }
+  }
+  input = {true, bound, std::move(hold), std::move(copy), false};
+  return Status::Ok;
+}
+
+Status Method::settle_inputs() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].set) {
+      note_error({.method = info_.name, .argument = static_cast<int64_t>(i)});
+      return fail(Status::InvalidState, "input {} of method '{}' was never set, expected {}", i, info_.name,
+                  expected_text(info_.inputs[i]));
+    }
+    if (info_.inputs[i].kind == Kind::Tensor) {
+      ET_TRY(settle_input(i));
+    }
+  }
+  return Status::Ok;
+}
+
+Status Method::settle_input(size_t index) {
+  Input& input = inputs_[index];
+  const InputPlan& plan = plan_->inputs[index];
+  Tensor& t = values_->tensor(plan.value);
+  const BoundTensor& bound = input.tensor;
+  const bool in_place = bound.direct && !plan.copied &&
+                        !(any_bound_output_ && lies_in_bound_output(bound, t.element_size()));
+  if (in_place && input.settled && t.data == bound.data) {
+    return Status::Ok;
+  }
+  // The same value may be an input twice; the last one counts, as it does where values are copied in.
+  if (!t.same_sizes(bound.sizes_span())) {
+    t.set_sizes(bound.sizes_span());
+  }
+  if (in_place) {
+    t.data = bound.data;
+    t.capacity = t.nbytes();
+    for (const auto& view : plan.views) {
+      Tensor& v = values_->tensor(view.value);
+      v.data = bound.data == nullptr ? nullptr : bound.data + view.offset;
+    }
+    input.settled = true;
+    return Status::Ok;
+  }
+  input.settled = false;
+  values_->settle_one(plan.value, *memory_);
+  for (const auto& view : plan.views) {
+    values_->settle_one(view.value, *memory_);
+  }
+  if (t.nbytes() > t.capacity || t.data == nullptr) {
+    if (t.growing == nullptr && t.nbytes() > t.capacity) {
+      return fail(Status::Internal, "input {} needs {} bytes, {} are planned", index, t.nbytes(), t.capacity);
+    }
+    if (t.growing != nullptr) {
+      t.data = t.growing->reserve(t.nbytes());
+      t.capacity = t.growing->capacity();
+    }
+  }
+  if (t.numel() > 0) {
+    ops::strided_copy(t.element_size(), t.sizes(), bound.data, bound.strides_span(), t.data, t.strides());
+  }
+  return Status::Ok;
+}
+
+bool Method::lies_in_bound_output(const BoundTensor& tensor, size_t element_size) const {
+  const auto [begin, end] = extent(tensor.data, tensor.sizes_span(), tensor.strides_span(), element_size);
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const BoundOutput& output) {
+    return output.set && begin < output.extent.second && output.extent.first < end;
+  });
+}
+
+// An input that isn't planned keeps what the program writes, also where it had to be converted.
+Status Method::write_back_inputs() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const InputPlan& plan = plan_->inputs[i];
+    if (!plan.written || plan.planned || info_.inputs[i].kind != Kind::Tensor) {
+      continue;
+    }
+    const Tensor& t = values_->tensor(plan.value);
+    const BoundTensor& bound = inputs_[i].tensor;
+    if (t.data != bound.data && t.numel() > 0 && t.same_sizes(bound.sizes_span())) {
+      ops::strided_copy(t.element_size(), t.sizes(), t.data, t.strides(), bound.data, bound.strides_span());
+    }
+  }
+  return Status::Ok;
+}
+
+// --- outputs ----------------------------------------------------------------------------------------------
+
+Status Method::set_output(size_t index, const TensorArgument* memory) {
+  const Use use(*this);
+  ET_TRY(use.status());
+  if (index >= outputs_.size()) {
+    note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
+    return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
+                outputs_.size());
+  }
+  const ValueInfo& info = info_.outputs[index];
+  BoundOutput bound;
+  if (memory != nullptr) {
+    if (info.kind != Kind::Tensor) {
+      return fail(Status::InvalidArgument, "output {} is {}; only tensors can be given memory", index,
+                  kind_name(info.kind));
+    }
+    if (memory->dtype != info.dtype || memory->sizes.size() != info.sizes.size()) {
+      return fail(Status::InvalidArgument, "output {} is given memory for {}{}, expected {}", index,
+                  dtype_name(memory->dtype), sizes_text(memory->sizes), expected_text(info));
+    }
+    ET_ASSIGN(const int64_t numel, checked_numel(memory->sizes));
+    if (memory->device_type != 0 || (memory->data == nullptr && numel > 0)) {
+      return fail(Status::InvalidArgument, "output {} is given no memory of the CPU", index);
+    }
+    for (size_t d = 0; d < info.sizes.size(); ++d) {
+      if (info.sizes[d] >= 0 && memory->sizes[d] < info.sizes[d]) {
+        return fail(Status::InvalidArgument, "output {} is given room for {}, expected at least {}", index,
+                    sizes_text(memory->sizes), expected_text(info));
+      }
+    }
+    bound.set = true;
+    bound.memory = *memory;
+    bound.room.assign(memory->sizes.begin(), memory->sizes.end());
+    const Tensor row_major = Tensor::view(memory->data, memory->dtype, memory->sizes);
+    const std::span<const int64_t> strides =
+        memory->strides != nullptr ? std::span(memory->strides, memory->sizes.size()) : row_major.strides();
+    bound.strides.assign(strides.begin(), strides.end());
+    bound.extent = extent(memory->data, memory->sizes, strides, dtype_size(memory->dtype));
+  }
+  outputs_[index] = std::move(bound);
+  outputs_[index].memory.sizes = outputs_[index].room;
+  outputs_[index].memory.strides = nullptr;  // the caller's; copied above
+  any_bound_output_ =
+      std::any_of(outputs_.begin(), outputs_.end(), [](const BoundOutput& output) { return output.set; });
+  return Status::Ok;
+}
+
+Status Method::copy_outputs() {
+  for (size_t i = 0; any_bound_output_ && i < outputs_.size(); ++i) {
+    if (!outputs_[i].set) {
+      continue;
+    }
+    const Value& v = (*values_)[plan_->outputs[i]];
+    if (v.kind != Kind::Tensor) {
+      continue;
+    }
+    const Tensor& t = *v.as_tensor;
+    const TensorArgument& memory = outputs_[i].memory;
+    Tensor room = Tensor::view(memory.data, memory.dtype, t.sizes());
+    for (int d = 0; d < t.rank(); ++d) {
+      if (t.size(d) > memory.sizes[static_cast<size_t>(d)]) {
+        return fail(Status::InvalidState, "output {} has the sizes {}, its memory has room for {}", i,
+                    sizes_text(t.sizes()), sizes_text(memory.sizes));
+      }
+      room.strides_[static_cast<size_t>(d)] = outputs_[i].strides[static_cast<size_t>(d)];
+    }
+    if (t.dtype != memory.dtype) {
+      return fail(Status::InvalidState, "output {} is {}, its memory {}", i, dtype_name(t.dtype),
+                  dtype_name(memory.dtype));
+    }
+    if (t.numel() > 0) {
+      ops::strided_copy(t.element_size(), t.sizes(), t.data, t.strides(), room.data, room.strides());
+    }
+  }
+  return Status::Ok;
+}
+
+Result<const Value*> Method::output(size_t index) const {
+  const Use use(*this);
+  ET_TRY(use.status());
+  if (index >= outputs_.size()) {
+    note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
+    return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
+                outputs_.size());
+  }
+  if (!ran_) {
+    return fail(Status::InvalidState, "method '{}' has not run since it was loaded or since its last failure",
+                info_.name);
+  }
+  const Value& v = (*values_)[plan_->outputs[index]];
+  if (v.kind == Kind::Tensor && v.as_tensor->data == nullptr && v.as_tensor->numel() > 0) {
+    return fail(Status::InvalidState, "output {} of method '{}' was not written by the run", index, info_.name);
+  }
+  return &v;
+}
+
+Result<OutputHold> Method::hold(const void*& data, size_t nbytes) const {
+  const Use use(*this);
+  ET_TRY(use.status());
+  OutputHold hold;
+  if (data == nullptr || nbytes == 0 || memory_->contains(data)) {
+    hold.memory = memory_;
+    return hold;
+  }
+  hold.copy = std::make_shared<GrowingBuffer>();
+  void* copy = hold.copy->reserve(nbytes);
+  std::memcpy(copy, data, nbytes);
+  data = copy;
+  return hold;
+}
+
+Result<const Tensor*> Method::attribute(std::string_view name) const {
+  const Use use(*this);
+  ET_TRY(use.status());
+  for (const ValueInfo& info : info_.attributes) {
+    if (info.name == name) {
+      return static_cast<const Tensor*>(&values_->tensor(info.value));
+    }
+  }
+  return fail(Status::NotFound, "method '{}' has no attribute '{}'", info_.name, name);
+}
+
+// --- running ----------------------------------------------------------------------------------------------
+
+// Held results keep the memory they lie in; this run gets another.
+Status Method::renew_memory() {
+  if (memory_ != nullptr) {
+    const auto unused = std::find_if(spare_.begin(), spare_.end(), [](const auto& m) { return m.use_count() == 1; });
+    std::shared_ptr<RunMemory> next;
+    if (unused != spare_.end()) {
+      next = std::move(*unused);
+      spare_.erase(unused);
+    } else {
+      ET_ASSIGN(next, make_run_memory(items_of(plan_->method().non_const_buffer_sizes()),
+                                      values_->growing_count(), allocator_));
+    }
+    if (spare_.size() == kSpareMemories) {
+      spare_.erase(spare_.begin());
+    }
+    spare_.push_back(std::move(memory_));
+    memory_ = std::move(next);
+  } else {
+    ET_ASSIGN(memory_, make_run_memory(items_of(plan_->method().non_const_buffer_sizes()), values_->growing_count(),
+                                       allocator_));
+  }
+  values_->settle(*memory_);
+  for (Input& input : inputs_) {
+    input.settled = false;
+  }
+  return Status::Ok;
+}
+
+Status Method::execute() {
+  const Use use(*this);
+  ET_TRY(use.status());
+  if (!state_->try_acquire()) {
+    return fail(Status::InvalidState, "the state of method '{}' is in use by a run on another thread", info_.name);
+  }
+  struct Release {
+    const State& state;
+    ~Release() { state.release(); }
+  } release{*state_};
+  ran_ = false;
+  cancelled_.store(false, std::memory_order_relaxed);
+  if (memory_.use_count() > 1) {
+    ET_TRY(renew_memory());
+  }
+  values_->restore_replaced();
+  ET_TRY(settle_inputs());
+  ET_TRY(run_steps());
+  ET_TRY(write_back_inputs());
+  ET_TRY(copy_outputs());
+  ran_ = true;
+  return Status::Ok;
+}
+
+Status Method::run_steps() {
+  uint64_t budget = step_limit_;
+  for (size_t i = 0; i < steps_.size();) {
+    if (budget-- == 0) {
+      note_error({.method = info_.name});
+      return fail(Status::InvalidProgram, "method '{}' executed {} instructions without coming to its end", info_.name,
+                  step_limit_);
+    }
+    if (cancelled_.load(std::memory_order_relaxed)) {
+      return fail(Status::InvalidState, "the run of method '{}' was cancelled", info_.name);
+    }
+    const BoundStep& step = steps_[i];
+    Status status = Status::Ok;
+    size_t next = i + 1;
+    switch (step.kind) {
+      case Step::Kind::Kernel: status = run_kernel(step); break;
+      case Step::Kind::Delegate: {
+        DelegateCall call{info_.name, *plan_->program, scratch_};
+        status = step.delegate->execute(call, {step.args, step.arg_count});
+        scratch_.reset();
+        break;
+      }
+      case Step::Kind::Move: *step.args[1] = *step.args[0]; break;
+      case Step::Kind::JumpFalse: {
+        const auto holds = condition(*step.args[0]);
+        status = holds.status();
+        if (holds.ok() && !*holds) {
+          next = step.target;
+        }
+        break;
+      }
+      // The exporter's hint that a value is needed no more; its memory serves the next run.
+      case Step::Kind::Free: break;
+    }
+    if (status != Status::Ok) {
+      return step_failed(status, i);
+    }
+    i = next;
+  }
+  return Status::Ok;
+}
+
+Status Method::run_kernel(const BoundStep& step) {
+  Call call(*step.op, {step.args, step.arg_count}, scratch_, info_.name);
+  Status status = Status::Ok;
+  if (step.op->shape != nullptr) {
+    status = step.op->shape(call);
+  }
+  if (status == Status::Ok) {
+    status = step.op->kernel(call);
+  }
+  scratch_.reset();
+  return status;
+}
+
+Status Method::step_failed(Status status, size_t index) {
+  const BoundStep& step = steps_[index];
+  std::string text;
+  for (uint32_t k = 0; k < step.arg_count; ++k) {
+    text += (k > 0 ? ", " : "") + value_text(*step.args[k]);
+  }
+  const char* what = step.kind == Step::Kind::Delegate ? "a delegate" : "a jump";
+  note_error({.method = info_.name, .op = step.op != nullptr ? std::string(step.op->name) : std::string()});
+  return fail(status, "in step {} of method '{}': {}({})", index, info_.name,
+              step.op != nullptr ? step.op->name : std::string_view(what), text);
+}
+
+Result<bool> Method::condition(const Value& value) const {
+  if (value.kind == Kind::Bool) {
+    return value.as_bool;
+  }
+  if (value.kind != Kind::Tensor || value.as_tensor->dtype != DType::Bool) {
+    return fail(Status::InvalidProgram, "a jump depends on {}, expected a bool or a bool tensor", value_text(value));
+  }
+  const Tensor& t = *value.as_tensor;
+  if (t.data == nullptr && t.numel() > 0) {
+    return fail(Status::InvalidState, "a jump depends on a tensor that nothing has written");
+  }
+  const auto* flags = t.as<uint8_t>();
+  return std::all_of(flags, flags + t.numel(), [](uint8_t flag) { return flag != 0; });
+}
+
+}  // namespace etrt

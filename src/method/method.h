@@ -1,0 +1,121 @@
+// Method: a plan with memory, ready to run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/scratch.h"
+#include "method/argument.h"
+#include "method/inputs.h"
+#include "method/memory.h"
+#include "method/method_info.h"
+#include "method/state.h"
+#include "method/values.h"
+#include "plan/backend.h"
+#include "plan/plan.h"
+
+namespace etrt {
+
+struct MethodOptions {
+  std::shared_ptr<State> state;  // null: one of the method's own
+  Allocator allocator;
+  uint64_t memory_limit = 0;  // bytes of arenas and state; 0: none
+  uint64_t step_limit = 0;    // 0: ten million
+};
+
+struct MemoryNeeds {
+  uint64_t planned_bytes = 0;
+  uint64_t state_bytes = 0;
+  size_t arena_count = 0;
+};
+// Overflow of a file's sizes is refused.
+Result<MemoryNeeds> memory_needs(const Plan& plan);
+
+// What keeps a held output alive.
+struct OutputHold {
+  std::shared_ptr<RunMemory> memory;    // the run's memory, shared
+  std::shared_ptr<GrowingBuffer> copy;  // or a copy, where the output lies elsewhere (state, constant, input)
+};
+
+// Used by one thread at a time: every member function but cancel() returns InvalidState while another thread is
+// in one.
+class Method {
+ public:
+  static Result<std::shared_ptr<Method>> load(std::shared_ptr<const Plan> plan, const MethodOptions& options);
+
+  const MethodInfo& info() const { return info_; }
+  const std::shared_ptr<State>& state() const { return state_; }
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+
+  Status set_input(size_t index, const Argument& argument);
+  // All or none.
+  Status set_inputs(std::span<const Argument> arguments);
+  // Null: take the output's memory back.
+  Status set_output(size_t index, const TensorArgument* memory);
+  Status execute();
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+  // The value of an output after a run; pointers into the method, valid until its next run.
+  Result<const Value*> output(size_t index) const;
+  // Keeps the bytes of output tensor `data` as they are; may move them: `data` is where they are then.
+  Result<OutputHold> hold(const void*& data, size_t nbytes) const;
+  Result<const Tensor*> attribute(std::string_view name) const;
+
+ private:
+  // A step with its arguments looked up.
+  struct BoundStep {
+    Step::Kind kind;
+    uint32_t arg_count;
+    uint32_t target;
+    Value** args;
+    const Op* op;
+    Delegate* delegate;
+  };
+  struct BoundOutput {
+    bool set = false;
+    TensorArgument memory;
+    std::vector<int64_t> room;
+    std::vector<int64_t> strides;
+    std::pair<uintptr_t, uintptr_t> extent;  // the bytes it may touch
+  };
+  class Use;
+
+  Method(std::shared_ptr<const Plan> plan, const MethodOptions& options);
+  Status init(const MethodOptions& options);
+  Status load_delegates();
+  Status bind_steps();
+  Status bind_input(size_t index, const BoundTensor& tensor);
+  Status renew_memory();
+  Status settle_inputs();
+  Status settle_input(size_t index);
+  Status run_steps();
+  Status run_kernel(const BoundStep& step);
+  Result<bool> condition(const Value& value) const;
+  Status step_failed(Status status, size_t index);
+  Status write_back_inputs();
+  Status copy_outputs();
+  bool lies_in_bound_output(const BoundTensor& tensor, size_t element_size) const;
+
+  std::shared_ptr<const Plan> plan_;
+  MethodInfo info_;
+  std::shared_ptr<State> state_;
+  Allocator allocator_;
+  uint64_t step_limit_;
+  std::unique_ptr<ValueTable> values_;
+  std::shared_ptr<RunMemory> memory_;
+  std::vector<std::shared_ptr<RunMemory>> spare_;  // earlier ones, used again when nobody holds them
+  std::vector<Value*> args_;
+  std::vector<BoundStep> steps_;
+  std::vector<std::unique_ptr<Delegate>> delegates_;
+  std::vector<Input> inputs_;
+  std::vector<BoundOutput> outputs_;
+  bool any_bound_output_ = false;
+  bool ran_ = false;
+  Scratch scratch_;
+  mutable std::atomic<bool> busy_{false};
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace etrt

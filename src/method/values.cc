@@ -1,0 +1,158 @@
+#include "method/values.h"
+
+#include "core/error.h"
+
+namespace etrt {
+
+Result<std::unique_ptr<ValueTable>> ValueTable::make(std::shared_ptr<const Plan> plan, State& state) {
+  std::unique_ptr<ValueTable> table(new ValueTable(std::move(plan)));
+  ET_TRY(table->fill(state));
+  return table;
+}
+
+Status ValueTable::fill(State& state) {
+  const auto& file = *plan_->method().values();
+  values_.resize(file.size());
+  home_of_.resize(file.size(), -1);
+  size_t tensor_count = 0;
+  for (const fb::EValue* v : file) {
+    tensor_count += v->val_type() == fb::KernelTypes::Tensor ? 1 : 0;
+  }
+  tensors_.reserve(tensor_count);
+  homes_.reserve(tensor_count);
+  const auto refer = [&](const auto* items) {
+    std::vector<Value*> out;
+    for (const auto item : items_of(items)) {
+      out.push_back(item < 0 ? nullptr : &values_[static_cast<size_t>(item)]);
+    }
+    return out;
+  };
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const fb::EValue& v = *file.Get(static_cast<flatbuffers::uoffset_t>(i));
+    switch (v.val_type()) {
+      case fb::KernelTypes::Int: values_[i] = Value::of_int(v.val_as_Int()->int_val()); break;
+      case fb::KernelTypes::Bool: values_[i] = Value::of_bool(v.val_as_Bool()->bool_val()); break;
+      case fb::KernelTypes::Double: values_[i] = Value::of_double(v.val_as_Double()->double_val()); break;
+      case fb::KernelTypes::String: values_[i] = Value::of_string(text_of(v.val_as_String()->string_val())); break;
+      case fb::KernelTypes::Tensor: ET_TRY(add_tensor(i, *v.val_as_Tensor())); break;
+      case fb::KernelTypes::IntList: add_list(i, Kind::IntList, refer(v.val_as_IntList()->items())); break;
+      case fb::KernelTypes::TensorList: add_list(i, Kind::TensorList, refer(v.val_as_TensorList()->items())); break;
+      case fb::KernelTypes::OptionalTensorList:
+        add_list(i, Kind::OptionalTensorList, refer(v.val_as_OptionalTensorList()->items()));
+        break;
+      case fb::KernelTypes::DoubleList: {
+        add_list(i, Kind::DoubleList, {});
+        const auto items = items_of(v.val_as_DoubleList()->items());
+        values_[i].as_list->doubles.assign(items.begin(), items.end());
+        break;
+      }
+      case fb::KernelTypes::BoolList: {
+        add_list(i, Kind::BoolList, {});
+        for (const auto item : items_of(v.val_as_BoolList()->items())) {
+          values_[i].as_list->bools.push_back(item != 0 ? 1 : 0);
+        }
+        break;
+      }
+      case fb::KernelTypes::Null:
+      case fb::KernelTypes::NONE: break;
+    }
+  }
+  for (const StateBuffer& planned : plan_->state) {
+    ET_ASSIGN(State::Buffer* buffer, state.attach(*plan_, planned));
+    place_state(*buffer, planned);
+  }
+  for (const int32_t index : plan_->replaced) {
+    replaced_.emplace_back(index, (*this)[index]);
+  }
+  return Status::Ok;
+}
+
+Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
+  Tensor& t = tensors_.emplace_back();
+  t.dtype = tensor_dtype(file);
+  t.dynamism = static_cast<Dynamism>(file.shape_dynamism());
+  const auto sizes = items_of(file.sizes());
+  t.rank_ = static_cast<uint8_t>(sizes.size());
+  t.value_index = static_cast<int32_t>(index);
+  const auto dim_order = items_of(file.dim_order());
+  std::copy(dim_order.begin(), dim_order.end(), t.dim_order_.begin());
+  std::array<int64_t, kMaxRank> initial{};
+  const bool bounded = tensor_nbytes(file).has_value();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    initial[d] = bounded ? sizes[d] : 0;
+  }
+  t.set_sizes(std::span(initial).first(sizes.size()));
+
+  Home home;
+  home.tensor = &t;
+  home.size = static_cast<size_t>(tensor_nbytes(file).value_or(0));
+  switch (tensor_storage(file)) {
+    case TensorStorage::Constant: {
+      ET_ASSIGN(const std::span<const std::byte> bytes, plan_->program->constant(file));
+      // Nothing writes it: written constants are state.
+      home.fixed = const_cast<std::byte*>(bytes.data());
+      break;
+    }
+    case TensorStorage::Planned: {
+      const PlannedPlace place = planned_place(file);
+      home.buffer = static_cast<int32_t>(place.buffer) - 1;
+      home.offset = place.offset;
+      if (t.dynamism != Dynamism::Static) {
+        home.growing = static_cast<int32_t>(growing_count_++);
+      }
+      break;
+    }
+    case TensorStorage::None: home.growing = static_cast<int32_t>(growing_count_++); break;
+  }
+  home_of_[index] = static_cast<int32_t>(homes_.size());
+  homes_.push_back(home);
+  values_[index] = Value::of_tensor(&t);
+  return Status::Ok;
+}
+
+void ValueTable::add_list(size_t index, Kind kind, std::vector<Value*> items) {
+  List& list = lists_.emplace_back();
+  list.items = std::move(items);
+  values_[index] = Value::of_list(kind, &list);
+}
+
+void ValueTable::place_state(State::Buffer& buffer, const StateBuffer& planned) {
+  for (const auto& member : planned.members) {
+    Home& home = homes_[static_cast<size_t>(home_of_[static_cast<size_t>(member.value)])];
+    home.fixed = buffer.base() + member.offset;
+    home.buffer = -1;
+  }
+}
+
+void ValueTable::settle(Home& home, RunMemory& memory) {
+  Tensor& t = *home.tensor;
+  t.growing = home.growing >= 0 ? &memory.growing[static_cast<size_t>(home.growing)] : nullptr;
+  if (home.fixed != nullptr) {
+    t.data = home.fixed;
+    t.capacity = home.size;
+  } else if (home.buffer >= 0) {
+    t.data = memory.arenas[static_cast<size_t>(home.buffer)].data() + home.offset;
+    t.capacity = home.size;
+  } else {
+    t.data = t.growing != nullptr ? t.growing->data() : nullptr;
+    t.capacity = t.growing != nullptr ? t.growing->capacity() : 0;
+  }
+}
+
+void ValueTable::settle(RunMemory& memory) {
+  for (Home& home : homes_) {
+    settle(home, memory);
+  }
+}
+
+void ValueTable::settle_one(int32_t value, RunMemory& memory) {
+  settle(homes_[static_cast<size_t>(home_of_[static_cast<size_t>(value)])], memory);
+}
+
+void ValueTable::restore_replaced() {
+  for (const auto& [index, value] : replaced_) {
+    (*this)[index] = value;
+  }
+}
+
+}  // namespace etrt
