@@ -173,7 +173,47 @@ Status Method::bind_steps() {
   steps_.reserve(plan_->steps.size());
   for (const Step& step : plan_->steps) {
     Delegate* delegate = step.kind == Step::Kind::Delegate ? delegates_[step.delegate].get() : nullptr;
-    steps_.push_back({step.kind, step.arg_count, step.target, args_.data() + step.first_arg, step.op, delegate});
+    const auto first_guarded = static_cast<uint32_t>(guarded_.size());
+    guard_reads(step);
+    steps_.push_back({step.kind, step.arg_count, step.target, args_.data() + step.first_arg, step.op, delegate,
+                      first_guarded, static_cast<uint32_t>(guarded_.size()) - first_guarded});
+  }
+  return Status::Ok;
+}
+
+// A tensor without planned memory has none until something writes it. Kernels may rely on their inputs having it.
+void Method::guard_reads(const Step& step) {
+  if (step.kind != Step::Kind::Kernel && step.kind != Step::Kind::Delegate) {
+    return;
+  }
+  const Schema schema = parse_schema(step.op != nullptr ? step.op->schema : std::string_view());
+  for (uint32_t k = 0; k < step.arg_count; ++k) {
+    const bool output = k < schema.arguments.size() ? schema.arguments[k].written && schema.arguments[k].keyword_only
+                                                    : !schema.arguments.empty() || step.kind == Step::Kind::Delegate;
+    const Value& v = *args_[step.first_arg + k];
+    const auto guard = [&](const Value* tensor) {
+      if (tensor != nullptr && values_->may_lack_memory(*tensor)) {
+        guarded_.push_back(tensor);
+      }
+    };
+    if (output) {
+      continue;
+    }
+    if (v.kind == Kind::TensorList || v.kind == Kind::OptionalTensorList) {
+      std::for_each(v.as_list->items.begin(), v.as_list->items.end(), guard);
+    } else {
+      guard(&v);
+    }
+  }
+}
+
+Status Method::check_guarded(const BoundStep& step) const {
+  for (uint32_t i = 0; i < step.guarded_count; ++i) {
+    const Value& v = *guarded_[step.first_guarded + i];
+    if (v.kind == Kind::Tensor && v.as_tensor->data == nullptr && v.as_tensor->numel() > 0) {
+      return fail(Status::InvalidProgram, "value {} ({}) is read before anything has written it",
+                  v.as_tensor->value_index, tensor_text(*v.as_tensor));
+    }
   }
   return Status::Ok;
 }
@@ -550,8 +590,8 @@ Status Method::run_steps() {
 
 Status Method::run_kernel(const BoundStep& step) {
   Call call(*step.op, {step.args, step.arg_count}, scratch_, info_.name);
-  Status status = Status::Ok;
-  if (step.op->shape != nullptr) {
+  Status status = step.guarded_count > 0 ? check_guarded(step) : Status::Ok;
+  if (status == Status::Ok && step.op->shape != nullptr) {
     status = step.op->shape(call);
   }
   if (status == Status::Ok) {

@@ -72,6 +72,8 @@ class Method {
     Value** args;
     const Op* op;
     Delegate* delegate;
+    uint32_t first_guarded;  // into guarded_
+    uint32_t guarded_count;
   };
   struct BoundOutput {
     bool set = false;
@@ -86,12 +88,14 @@ class Method {
   Status init(const MethodOptions& options);
   Status load_delegates();
   Status bind_steps();
+  void guard_reads(const Step& step);
   Status bind_input(size_t index, const BoundTensor& tensor);
   Status renew_memory();
   Status settle_inputs();
   Status settle_input(size_t index);
   Status run_steps();
   Status run_kernel(const BoundStep& step);
+  Status check_guarded(const BoundStep& step) const;
   Result<bool> condition(const Value& value) const;
   Status step_failed(Status status, size_t index);
   Status write_back_inputs();
@@ -108,6 +112,7 @@ class Method {
   std::vector<std::shared_ptr<RunMemory>> spare_;  // earlier ones, used again when nobody holds them
   std::vector<Value*> args_;
   std::vector<BoundStep> steps_;
+  std::vector<const Value*> guarded_;  // what a step reads and may be without memory, step by step
   std::vector<std::unique_ptr<Delegate>> delegates_;
   std::vector<Input> inputs_;
   std::vector<BoundOutput> outputs_;

@@ -1,5 +1,7 @@
 #include "method/values.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace etrt {
@@ -147,6 +149,15 @@ void ValueTable::settle(RunMemory& memory) {
 
 void ValueTable::settle_one(int32_t value, RunMemory& memory) {
   settle(homes_[static_cast<size_t>(home_of_[static_cast<size_t>(value)])], memory);
+}
+
+bool ValueTable::may_lack_memory(const Value& value) const {
+  const auto index = static_cast<size_t>(&value - values_.data());
+  const int32_t home = home_of_[index];
+  const bool replaced = std::any_of(replaced_.begin(), replaced_.end(),
+                                    [&](const auto& entry) { return static_cast<size_t>(entry.first) == index; });
+  return replaced || (home >= 0 && homes_[static_cast<size_t>(home)].fixed == nullptr &&
+                      homes_[static_cast<size_t>(home)].buffer < 0);
 }
 
 void ValueTable::restore_replaced() {

@@ -25,6 +25,9 @@ class ValueTable {
   // Points one tensor to its home.
   void settle_one(int32_t value, RunMemory& memory);
 
+  // Is there a moment at which the tensor in `value` has no memory? Also true for a place that a run fills.
+  bool may_lack_memory(const Value& value) const;
+
   // Tensors that take a GrowingBuffer of a RunMemory.
   size_t growing_count() const { return growing_count_; }
 

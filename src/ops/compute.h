@@ -11,6 +11,7 @@
 #include <span>
 
 #include "core/convert.h"
+#include "ops/checks.h"
 #include "ops/op.h"
 
 namespace etrt::ops {
@@ -123,13 +124,6 @@ class RowsOf {
 // A view of `t` with a dimension of size 1 in front when its rank is `rank` - 1: an image without a batch as a
 // batch of one.
 Tensor with_batch(const Tensor& t, int rank);
-
-// InvalidArgument unless the dtype of `tensor` is that of `like`.
-Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& like);
-Status check_rank(const Call& call, const Tensor& tensor, int rank);
-Status check_rank_between(const Call& call, const Tensor& tensor, int low, int high);
-// InvalidArgument unless `tensor` has exactly these sizes.
-Status check_sizes(const Call& call, const Tensor& tensor, std::span<const int64_t> sizes);
 
 // The imaginary part of complex numbers turned around; other numbers are their own conjugates.
 template <class C>

@@ -47,14 +47,6 @@ Status check_memory(const Call& call, const Tensor& tensor) {
   return Status::Ok;
 }
 
-Status check_sizes(const Call& call, const Tensor& out, std::span<const int64_t> sizes) {
-  if (!out.same_sizes(sizes)) {
-    return call.fail(Status::InvalidArgument, "{} has sizes {}, expected {}", call.arg_name(out),
-                     sizes_text(out.sizes()), sizes_text(sizes));
-  }
-  return Status::Ok;
-}
-
 Result<ReduceSpace> reduce_space(const Call& call, const Tensor& self, uint32_t mask, bool keepdim,
                                  std::initializer_list<const Tensor*> outs, FoldOrder order) {
   const Dims sizes = reduced_sizes(self, mask, keepdim);

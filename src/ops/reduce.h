@@ -22,6 +22,7 @@
 #include "ops/dims.h"
 #include "ops/element_io.h"
 #include "ops/nest.h"
+#include "ops/checks.h"
 #include "ops/op.h"
 
 namespace etrt::ops {
@@ -36,8 +37,6 @@ Dims reduced_sizes(const Tensor& self, uint32_t mask, bool keepdim);
 Status check_not_empty(const Call& call, const Tensor& self, uint32_t mask);
 // Refuses a tensor with elements but no memory for them.
 Status check_memory(const Call& call, const Tensor& tensor);
-// Refuses an output that hasn't these sizes (its memory may be another argument's).
-Status check_sizes(const Call& call, const Tensor& out, std::span<const int64_t> sizes);
 
 struct ReduceSpace {
   Nest kept;     // operand 0 is self, 1 and up the outputs

@@ -136,22 +136,6 @@ void zero_fill(const View& to) {
   fill_view(kZero.data(), to);
 }
 
-Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& expected) {
-  if (tensor.dtype != expected.dtype) {
-    return call.fail(Status::InvalidType, "{} has dtype {}, expected {} as {}", call.arg_name(tensor),
-                     dtype_name(tensor.dtype), dtype_name(expected.dtype), call.arg_name(expected));
-  }
-  return Status::Ok;
-}
-
-Status check_sizes(const Call& call, const Tensor& tensor, std::span<const int64_t> expected) {
-  if (!tensor.same_sizes(expected)) {
-    return call.fail(Status::InvalidArgument, "{} has sizes {}, expected {}", call.arg_name(tensor),
-                     sizes_text(tensor.sizes()), sizes_text(expected));
-  }
-  return Status::Ok;
-}
-
 bool is_row_major(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/dims.h"
+#include "ops/checks.h"
 #include "ops/op.h"
 #include "ops/strided_copy.h"
 
@@ -49,9 +50,6 @@ void fill_view(const void* value, const View& to);
 void zero_fill(const View& to);
 inline void zero_fill(Tensor& out) { zero_fill(view_of(out)); }
 
-// "self has dtype float32, expected int64 as out".
-Status check_same_dtype(const Call& call, const Tensor& tensor, const Tensor& expected);
-Status check_sizes(const Call& call, const Tensor& tensor, std::span<const int64_t> expected);
 
 // The sizes that both broadcast to.
 Result<Dims> broadcast_sizes(const Call& call, std::span<const int64_t> a, std::span<const int64_t> b);
