@@ -173,6 +173,7 @@ ReduceSpace group_space(const Tensor& input, int64_t group) {
 Status group_norm(Call& call, const Tensor& input, const Tensor* weight, const Tensor* bias, int64_t n, int64_t c,
                   int64_t hxw, int64_t group, double eps, Tensor& out, Tensor& mean, Tensor& rstd) {
   ET_TRY(shape_group_norm(call, input, weight, bias, n, c, hxw, group, eps, out, mean, rstd));
+  ET_TRY(check_group_sizes(call, input, n, c, hxw, group));  // again: an output may be the input
   ET_TRY(check_floating(call, input));
   ET_TRY(check_memory(call, input));
   const DType dtype = compute_dtype(input.dtype);

@@ -9,7 +9,7 @@
 #include "ops/lines.h"
 #include "ops/order.h"
 #include "ops/reduce.h"
-#include "ops/strided_copy.h"
+#include "ops/rows.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -248,7 +248,6 @@ Status shape_median(Call& call, const Tensor& /*self*/, Tensor& out) { return ca
 template <bool kSkipNan>
 Status median(Call& call, const Tensor& self, Tensor& out) {
   ET_TRY(check_sizes(call, out, {}));
-  ET_TRY(check_memory(call, self));
   ET_TRY(check_memory(call, out));
   if (self.numel() == 0) {
     const Writer<double> writer(out);
@@ -258,10 +257,9 @@ Status median(Call& call, const Tensor& self, Tensor& out) {
     writer.put(0, std::numeric_limits<double>::quiet_NaN());
     return Status::Ok;
   }
-  Tensor flat = call.scratch_tensor(self.dtype, self.sizes());
-  strided_copy(self.element_size(), self.sizes(), self.data, self.strides(), flat.data, flat.strides());
+  ET_ASSIGN(const Tensor rows, as_rows(call, self, self.dtype));
   const int64_t flat_sizes[] = {self.numel()};
-  flat = Tensor::view(flat.data, self.dtype, flat_sizes);
+  const Tensor flat = Tensor::view(rows.data, self.dtype, flat_sizes);
   Tensor index = call.scratch_tensor(DType::Int64, {});
   return median_dim<kSkipNan>(call, flat, 0, false, out, index);
 }

@@ -5,7 +5,7 @@
 #include "ops/lines.h"
 #include "ops/order.h"
 #include "ops/reduce.h"
-#include "ops/strided_copy.h"
+#include "ops/rows.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -112,16 +112,6 @@ int64_t place_in(const C* row, int64_t n, C value, bool right) {
   return begin;
 }
 
-// A row-major temporary with the elements of `from`.
-Result<Tensor> as_rows(Call& call, const Tensor& from, DType dtype) {
-  ET_TRY(check_memory(call, from));
-  Tensor to = call.scratch_tensor(dtype, from.sizes());
-  if (!strided_convert(from.sizes(), from.dtype, from.data, from.strides(), dtype, to.data, to.strides())) {
-    return refuse_dtype(call, from);
-  }
-  return to;
-}
-
 // Brings every row into the order of `sorter`, whose elements are places in the row.
 template <class C>
 Result<Tensor> in_sorted_order(Call& call, const Tensor& rows, const Tensor& sorter) {
@@ -166,8 +156,6 @@ Status check_search(const Call& call, const Tensor& sequence, std::span<const in
 
 Status search_rows(Call& call, const Search& a, Tensor& out) {
   ET_TRY(check_search(call, a.sequence, a.values.sizes()));
-  ET_TRY(check_sizes(call, out, a.values.sizes()));
-  ET_TRY(check_memory(call, out));
   if (!is_real(a.common)) {
     return refuse_dtype(call, a.sequence);
   }
@@ -185,10 +173,7 @@ Status search_rows(Call& call, const Search& a, Tensor& out) {
         places.as<int64_t>()[i] = place_in(rows.as<C>() + i / per_row * n, n, values.as<C>()[i], a.right);
       }
     });
-    return strided_convert(places.sizes(), DType::Int64, places.data, places.strides(), out.dtype, out.data,
-                           out.strides())
-               ? Status::Ok
-               : refuse_dtype(call, out);
+    return write_rows(call, places.sizes(), DType::Int64, places.data, out);
   });
 }
 
@@ -201,17 +186,6 @@ Result<bool> right_of(const Call& call, bool right, std::optional<std::string_vi
     return call.fail(Status::InvalidArgument, "side is \"{}\" with right {}", *side, right);
   }
   return *side == "right";
-}
-
-// A number as a tensor without dimensions, of the dtype that eager gives it.
-Tensor scalar_tensor(Call& call, Scalar value) {
-  Tensor t = call.scratch_tensor(value.is_float() ? DType::Float64 : DType::Int64, {});
-  if (value.is_float()) {
-    *t.as<double>() = value.as_double();
-  } else {
-    *t.as<int64_t>() = value.as_int();
-  }
-  return t;
 }
 
 Status shape_searchsorted(Call& call, const Tensor& sequence, const Tensor& self, bool /*out_int32*/, bool /*right*/,
