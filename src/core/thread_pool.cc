@@ -8,7 +8,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -130,7 +129,7 @@ size_t Pool::start_helpers(size_t wanted) {
           }
         }
       }).detach();
-    } catch (const std::system_error&) {  // no more threads to be had: the work gets done by fewer
+    } catch (const std::exception&) {  // no more threads to be had: the work gets done by fewer
       helpers_.pop_back();
       break;
     }
