@@ -274,6 +274,13 @@ constexpr DType kDTypeOf<std::complex<float>> = DType::Complex64;
 template <>
 constexpr DType kDTypeOf<std::complex<double>> = DType::Complex128;
 
+// Uninitialised room for `count` elements: std::complex would be zeroed.
+template <class T, int64_t kCount>
+struct Room {
+  alignas(64) std::byte bytes[sizeof(T) * kCount];
+  T* get() { return reinterpret_cast<T*>(bytes); }
+};
+
 template <class C>
 C scalar_as(Scalar scalar) {
   if constexpr (std::is_integral_v<C>) {
@@ -284,17 +291,43 @@ C scalar_as(Scalar scalar) {
     return C(scalar_as<typename C::value_type>(scalar));
   }
 }
+// The same after it was an element of `dtype`.
+template <class C>
+C scalar_through(Scalar scalar, DType dtype) {
+  if (is_bool(dtype)) {
+    return C(scalar.as_bool() ? 1 : 0);
+  }
+  const C value = scalar_as<C>(scalar);
+  if (dtype == kDTypeOf<C>) {
+    return value;
+  }
+  Room<C, 1> element;
+  store_run<C>(dtype)(&value, element.get(), 1, 1);
+  return load_one<C>(dtype, element.get());
+}
 
 template <class C>
 struct Source {
   const std::byte* data = nullptr;  // null: `value` everywhere
   size_t operand = 0;               // its place in the nest
+  DType dtype{};
+  DType common{};
   int64_t element_size = 0;
   int64_t inner_stride = 0;
-  bool direct = false;  // adjacent elements of type C
-  bool narrow = false;  // elements become the common dtype first
+  bool direct = false;   // adjacent elements of type C
+  bool through = false;  // elements become the common dtype first
   LoadRun<C> load = nullptr;
   C value{};
+
+  void read(const void* from, int64_t stride, int64_t n, C* to) const {
+    if (!through) {
+      load(from, stride, n, to);
+      return;
+    }
+    Room<std::complex<double>, kChunk> elements;
+    convert_run(dtype, from, stride, common, elements.get(), 1, n);
+    load(elements.get(), 1, n, to);
+  }
 };
 
 struct Target {
@@ -303,33 +336,6 @@ struct Target {
   int64_t element_size = 0;
   int64_t inner_stride = 0;
   bool direct = false;
-};
-
-// Uninitialised room for `count` elements: std::complex would be zeroed.
-template <class T, int64_t kCount>
-struct Room {
-  alignas(64) std::byte bytes[sizeof(T) * kCount];
-  T* get() { return reinterpret_cast<T*>(bytes); }
-};
-
-// Elements of type C to and from a dtype that holds less than C.
-template <class C>
-struct Narrowing {
-  LoadRun<C> load = nullptr;
-  StoreRun<C> store = nullptr;
-
-  explicit Narrowing(DType dtype) {
-    if (dtype != kDTypeOf<C>) {
-      load = load_run<C>(dtype);
-      store = store_run<C>(dtype);
-    }
-  }
-  bool needed() const { return load != nullptr && store != nullptr; }
-  void operator()(C* values, int64_t n) const {
-    std::array<C, kChunk> words;
-    store(values, words.data(), 1, n);
-    load(words.data(), 1, n, values);
-  }
 };
 
 template <class R>
@@ -343,8 +349,8 @@ void store_chunk(const Target& target, const R* from, std::byte* to, int64_t n) 
 
 // Elements [begin, end) of the nest, a chunk at a time.
 template <class C, class R>
-void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const Narrowing<C>& narrowing,
-               const Target& target, int64_t begin, int64_t end, Body<C, R> body) {
+void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const Target& target, int64_t begin,
+               int64_t end, Body<C, R> body) {
   Room<C, kChunk * kMaxInputs> input_room;
   Room<R, kChunk> output_room;
   std::array<const C*, kMaxInputs> in{};
@@ -371,10 +377,7 @@ void run_range(const LoopNest& nest, std::span<const Source<C>> sources, const N
           in[i] = reinterpret_cast<const C*>(from);
         } else {
           C* buffer = input_room.get() + static_cast<int64_t>(i) * kChunk;
-          source.load(from, source.inner_stride, count, buffer);
-          if (source.narrow) {
-            narrowing(buffer, count);
-          }
+          source.read(from, source.inner_stride, count, buffer);
         }
       }
       std::byte* to = target.data + (offsets[0] + at * target.inner_stride) * target.element_size;
@@ -422,31 +425,31 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
   if (!can_store<R>(out.dtype)) {
     return unsupported(call, out.dtype);
   }
-  const Narrowing<C> narrowing(common);
-  const auto keep = [common](const Operand& input) { return input.exact && is_half(common); };
   std::array<Source<C>, kMaxInputs> sources;
   std::array<const Tensor*, kMaxInputs> walking{};  // the inputs that take part in the nest
   size_t walking_count = 0;
+  const LoadRun<C> load_common = load_run<C>(common);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* tensor = inputs[i].tensor;
+    const bool kept = inputs[i].exact && is_half(common);
     Source<C>& source = sources[i];
     if (tensor == nullptr) {
-      source.value = scalar_as<C>(inputs[i].scalar);
-      if (narrowing.needed() && !keep(inputs[i])) {
-        narrowing(&source.value, 1);
-      }
+      source.value = kept ? scalar_as<C>(inputs[i].scalar) : scalar_through<C>(inputs[i].scalar, common);
       continue;
     }
-    source.narrow = narrowing.needed() && tensor->dtype != common;
+    const bool one = tensor->numel() == 1 && tensor->data != nullptr;
+    source.dtype = tensor->dtype;
+    source.common = common;
+    source.through = tensor->dtype != common && common != kDTypeOf<C> && !(one && kept);
     source.load = load_run<C>(tensor->dtype);
     if (source.load == nullptr) {
       return unsupported(call, tensor->dtype);
     }
-    if (tensor->numel() == 1 && tensor->data != nullptr) {
-      source.load(tensor->data, 1, 1, &source.value);
-      if (source.narrow && !keep(inputs[i])) {
-        narrowing(&source.value, 1);
-      }
+    if (source.through) {
+      source.load = load_common;
+    }
+    if (one) {
+      source.read(tensor->data, 1, 1, &source.value);
       continue;
     }
     source.data = tensor->bytes();
@@ -463,7 +466,7 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
     Source<C>& source = sources[i];
     if (source.data != nullptr) {
       source.inner_stride = nest.inner_stride(static_cast<int>(source.operand));
-      source.direct = inputs[i].tensor->dtype == kDTypeOf<C> && source.inner_stride == 1;
+      source.direct = source.dtype == kDTypeOf<C> && source.inner_stride == 1;
     }
   }
   Target target{.data = out.bytes(),
@@ -473,7 +476,7 @@ Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Op
   target.direct = out.dtype == kDTypeOf<R> && target.inner_stride == 1;
   const auto used = std::span<const Source<C>>(sources.data(), inputs.size());
   parallel_for(nest.numel(), grain,
-               [&](int64_t begin, int64_t end) { run_range<C, R>(nest, used, narrowing, target, begin, end, body); });
+               [&](int64_t begin, int64_t end) { run_range<C, R>(nest, used, target, begin, end, body); });
   return Status::Ok;
 }
 
