@@ -212,6 +212,10 @@ ET_API size_t et_sizeof_tensor_info(void);
 ET_API void et_value_release(et_value* value);
 /* A copy with its own memory, row-major. The caller owns it and frees it with et_value_release. */
 ET_API et_status et_value_clone(const et_value* value, et_value* copy);
+/* A copy of a tensor with its own memory, row-major, its elements converted to `dtype` as operators convert
+ * them. The caller owns it and frees it with et_value_release. ET_NOT_SUPPORTED for dtypes that have no
+ * values here (quantized and bits). */
+ET_API et_status et_value_convert(const et_value* value, int32_t dtype, et_value* copy);
 
 /* Takes a DLPack tensor: `managed` is a DLManagedTensor*, or a DLManagedTensorVersioned* when `versioned`
  * is not 0. On ET_OK the value owns it and et_value_release calls its deleter, once; on a failure the

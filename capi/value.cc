@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/convert.h"
 #include "dlpack.h"
 #include "handles.h"
 #include "ops/strided_copy.h"
@@ -174,6 +175,23 @@ Status clone_tensor(const TensorArgument& from, et_value& out) {
   return Status::Ok;
 }
 
+// The same with the elements as `dtype`.
+Status convert_tensor(const TensorArgument& from, DType dtype, et_value& out) {
+  ET_ASSIGN([[maybe_unused]] const int64_t nbytes, checked_nbytes(from.sizes, dtype));
+  et_value dense{};
+  ET_TRY(clone_tensor(from, dense));
+  const std::unique_ptr<Hold> release(static_cast<Hold*>(dense.hold));
+  auto memory = std::make_shared<GrowingBuffer>();
+  Tensor copy = Tensor::view(nullptr, dtype, from.sizes);
+  copy.data = memory->reserve(copy.nbytes());
+  if (!convert_run(from.dtype, dense.u.as_tensor.data, 1, dtype, copy.data, 1, copy.numel())) {
+    return fail(Status::NotSupported, "{} has no conversion to {}", dtype_name(from.dtype), dtype_name(dtype));
+  }
+  to_value(copy, out);
+  take_hold(out, std::move(memory));
+  return Status::Ok;
+}
+
 // --- DLPack ---
 
 // What an exported DLPack tensor keeps.
@@ -280,6 +298,18 @@ et_status et_value_clone(const et_value* value, et_value* copy) {
     }
     ET_ASSIGN(const Argument argument, to_argument(*value));
     return clone_tensor(argument.as_tensor, *copy);
+  });
+}
+
+et_status et_value_convert(const et_value* value, int32_t dtype, et_value* copy) {
+  return guarded([] { return "Failed to convert a value"; }, [&]() -> Status {
+    ET_TRY(require(value, "value"));
+    ET_TRY(require(copy, "copy"));
+    if (value->kind != ET_KIND_TENSOR || !dtype_valid(dtype)) {
+      return fail(Status::InvalidArgument, "only a tensor can be converted, and to a dtype that there is");
+    }
+    ET_ASSIGN(const Argument argument, to_argument(*value));
+    return convert_tensor(argument.as_tensor, static_cast<DType>(dtype), *copy);
   });
 }
 
