@@ -186,7 +186,8 @@ void Method::guard_reads(const Step& step) {
   if (step.kind != Step::Kind::Kernel && step.kind != Step::Kind::Delegate) {
     return;
   }
-  const Schema schema = parse_schema(step.op != nullptr ? step.op->schema : std::string_view());
+  const Schema none;
+  const Schema& schema = step.op != nullptr ? schema_of(*step.op) : none;
   for (uint32_t k = 0; k < step.arg_count; ++k) {
     const bool output = k < schema.arguments.size() ? schema.arguments[k].written && schema.arguments[k].keyword_only
                                                     : !schema.arguments.empty() || step.kind == Step::Kind::Delegate;

@@ -50,6 +50,18 @@ class Registry {
     return Status::Ok;
   }
 
+  const Schema& schema(const Op& op) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto it = schemas_.find(&op); it != schemas_.end()) {
+        return it->second;
+      }
+    }
+    Schema parsed = parse_schema(op.schema);
+    const std::unique_lock lock(mutex_);
+    return schemas_.emplace(&op, std::move(parsed)).first->second;
+  }
+
   std::vector<std::string_view> names() const {
     const std::shared_lock lock(mutex_);
     std::vector<std::string_view> out;
@@ -64,6 +76,7 @@ class Registry {
  private:
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string_view, const Op*> by_name_;
+  std::unordered_map<const Op*, Schema> schemas_;  // of those asked for
   std::vector<std::unique_ptr<OwnedOp>> owned_;
 };
 
@@ -98,6 +111,8 @@ SchemaArgument parse_argument(std::string_view text) {
 }  // namespace
 
 const Op* find_op(std::string_view name) { return registry().find(name); }
+
+const Schema& schema_of(const Op& op) { return registry().schema(op); }
 
 Status register_op(std::string_view name, std::string_view schema, Invoke kernel, void* user_data) {
   return registry().add(name, schema, kernel, user_data);

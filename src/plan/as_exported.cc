@@ -138,7 +138,7 @@ class Builder {
     if (step.kind != Step::Kind::Kernel || step.op->schema.empty()) {
       return;
     }
-    const Schema schema = parse_schema(step.op->schema);
+    const Schema& schema = schema_of(*step.op);
     if (!schema.out_variant) {
       return;
     }
@@ -174,7 +174,7 @@ class Builder {
     if (op.schema.empty()) {
       return Status::Ok;
     }
-    const Schema schema = parse_schema(op.schema);
+    const Schema& schema = schema_of(op);
     const size_t expected = schema.arguments.size() + (schema.returns_nothing ? 0 : 1);
     if (found != expected) {
       note_error({.op = std::string(op.name), .expected = std::to_string(expected), .found = std::to_string(found)});
@@ -203,13 +203,13 @@ Status check_runnable(const Program& program, size_t method_index) {
   if (!operators.empty()) {
     note_error({.op = operators.begin()->first});
     (void)fail(Status::OperatorMissing,
-               "method '{}' of {} calls {} that are missing here: {}; register them with et_register_operator", method,
+               "method '{}' of {} needs {} missing here: {}; register what is missing with et_register_operator", method,
                program.name(), operators.size() == 1 ? "an operator" : "operators", join(with_counts(operators)));
   }
   if (!backends.empty()) {
     (void)fail(Status::NotFound,
-               "method '{}' of {} is lowered to {} not available here: {} ({}); register it with et_register_backend "
-               "or export the program without it",
+               "method '{}' of {} is lowered to {} not available here: {} ({}); register what is missing with "
+               "et_register_backend, or export the program without it",
                method, program.name(), backends.size() == 1 ? "a backend" : "backends", join(with_counts(backends)),
                present_backends());
   }

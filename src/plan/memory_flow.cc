@@ -147,18 +147,10 @@ class MemoryFlow {
 
   void find_uses() {
     uses_.resize(plan_.steps.size());
-    std::map<const Op*, Schema> schemas;
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       switch (step.kind) {
-        case Step::Kind::Kernel: {
-          auto it = schemas.find(step.op);
-          if (it == schemas.end()) {
-            it = schemas.emplace(step.op, parse_schema(step.op->schema)).first;
-          }
-          kernel_uses(step, it->second, uses_[i]);
-          break;
-        }
+        case Step::Kind::Kernel: kernel_uses(step, schema_of(*step.op), uses_[i]); break;
         case Step::Kind::Delegate:
           for (const int32_t arg : args(step)) {
             each_tensor(arg, [&](int32_t v) { uses_[i].push_back({v, Access::ReadIfWritten}); });
