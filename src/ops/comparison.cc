@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/convert.h"
 #include "ops/binary_rows.h"
 #include "ops/elementwise.h"
 #include "ops/formulas.h"
@@ -80,59 +79,6 @@ Op shift_row(std::string_view name, std::string_view schema) {
   return {name, schema, broadcast_shape<2>, bind<shift<kLeft, A, B>>, kElementwiseFacts};
 }
 
-// ---- membership
-
-// The elements of `set` as C, sorted, without NaN, which equals nothing.
-template <class C>
-std::span<const C> sorted_set(Call& call, const Operand& set) {
-  const int64_t n = set.tensor != nullptr ? set.tensor->numel() : 1;
-  C* values = call.scratch<C>(n);
-  if (set.tensor != nullptr) {
-    load_run<C>(set.tensor->dtype)(set.tensor->data, 1, n, values);
-  } else {
-    *values = kIsInt<C> ? static_cast<C>(set.scalar.as_int()) : static_cast<C>(set.scalar.as_double());
-  }
-  C* end = std::remove_if(values, values + n, [](C x) { return is_nan(x); });
-  std::sort(values, end);
-  return {values, end};
-}
-
-Status is_in(Call& call, const Operand& elements, const Operand& set, bool invert, Tensor& out) {
-  ET_ASSIGN(const DType common, result_type(call, elements, set));
-  if (set.tensor != nullptr && set.tensor->numel() > 0 && set.tensor->data == nullptr) {
-    return call.fail(Status::InvalidState, "{} has no memory", call.arg_name(*set.tensor));
-  }
-  const auto with = [&]<class C>(std::span<const C> values) {
-    return map<kNumbers>(
-        call, common, out,
-        [values, invert](auto x) {
-          return std::binary_search(values.begin(), values.end(), static_cast<C>(x)) != invert;
-        },
-        elements);
-  };
-  switch (compute_type(common)) {
-    case Compute::Int:
-      return with(sorted_set<int64_t>(call, set));
-    case Compute::UInt:
-      return with(sorted_set<uint64_t>(call, set));
-    case Compute::Float:
-      return with(sorted_set<float>(call, set));
-    case Compute::Double:
-      return with(sorted_set<double>(call, set));
-    default:
-      return detail::unsupported(call, common);
-  }
-}
-template <class A, class B>
-Status isin(Call& call, A elements, B test_elements, bool /*assume_unique*/, bool invert, Tensor& out) {
-  return is_in(call, elements, test_elements, invert, out);
-}
-template <class A, class B>
-Status isin_shape(Call& call, A elements, B /*test_elements*/, bool /*assume_unique*/, bool /*invert*/, Tensor& out) {
-  const Operand operand(elements);
-  return call.resize(out, operand.tensor != nullptr ? operand.tensor->sizes() : IntList{});
-}
-
 // ---- whole tensors
 
 // Are sizes and elements equal?
@@ -151,11 +97,6 @@ Status equal(Call& call, const Tensor& self, const Tensor& other, Value& result)
   const auto* flags = same.as<uint8_t>();
   result = Value::of_bool(std::all_of(flags, flags + same.numel(), [](uint8_t f) { return f != 0; }));
   return Status::Ok;
-}
-
-template <class A, class B>
-Op isin_row(std::string_view name, std::string_view schema) {
-  return {name, schema, bind<isin_shape<A, B>>, bind<isin<A, B>>, kPure | kAnyLayout};
 }
 
 }  // namespace
@@ -206,15 +147,6 @@ Table comparison_ops() {
       tensor_number("aten::bitwise_xor.Scalar_out", bitwise_xor),
       number_tensor("aten::bitwise_xor.Scalar_Tensor_out", bitwise_xor),
 
-      isin_row<const Tensor&, const Tensor&>("aten::isin.Tensor_Tensor_out",
-                                             "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, "
-                                             "bool invert=False, Tensor(a!) out) -> Tensor(a!)"),
-      isin_row<const Tensor&, Scalar>("aten::isin.Tensor_Scalar_out",
-                                      "(Tensor elements, Scalar test_element, *, bool assume_unique=False, "
-                                      "bool invert=False, Tensor(a!) out) -> Tensor(a!)"),
-      isin_row<Scalar, const Tensor&>("aten::isin.Scalar_Tensor_out",
-                                      "(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
-                                      "bool invert=False, Tensor(a!) out) -> Tensor(a!)"),
       shift_row<true, const Tensor&, const Tensor&>("aten::bitwise_left_shift.Tensor_out", kTensors),
       shift_row<true, const Tensor&, Scalar>("aten::bitwise_left_shift.Tensor_Scalar_out", kTensorNumber),
       shift_row<true, Scalar, const Tensor&>("aten::bitwise_left_shift.Scalar_Tensor_out", kNumberTensor),

@@ -71,4 +71,16 @@ double digamma(double x) {
   return result + std::log(x) - 0.5 / x - series;
 }
 
+double bessel_i0(double x) {
+  // The power series: every term is positive, so nothing cancels.
+  const double q = x * x / 4;
+  double term = 1;
+  double sum = 1;
+  for (int k = 1; k < 1000 && term > sum * 1e-17; ++k) {
+    term *= q / (static_cast<double>(k) * k);
+    sum += term;
+  }
+  return sum;
+}
+
 }  // namespace etrt::ops

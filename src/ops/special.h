@@ -7,9 +7,10 @@
 
 namespace etrt::ops {
 
-double erfinv(double x);   // the inverse of the error function, for x in [-1, 1]
-double digamma(double x);  // the derivative of log(gamma(x))
-double lgamma(double x);   // log|gamma(x)|; unlike std::lgamma it writes no global variable
+double erfinv(double x);     // the inverse of the error function, for x in [-1, 1]
+double digamma(double x);    // the derivative of log(gamma(x))
+double bessel_i0(double x);  // the modified Bessel function of the first kind, order 0
+double lgamma(double x);     // log|gamma(x)|; unlike std::lgamma it writes no global variable
 
 #define ETRT_FLOAT_FORM(name) \
   inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }
