@@ -44,6 +44,19 @@ std::string failed_to(const char* what, const et_method* method) {
   return format_text("Failed to {} method {}", what, method != nullptr ? method->method->info().name : "NULL");
 }
 
+// Adds the method's name to a failure.
+Status named(const Method& method, Status status) {
+  if (status != Status::Ok) {
+    note_error({.method = method.info().name});
+  }
+  return status;
+}
+
+Status set_input(Method& method, size_t index, const et_value& value) {
+  ET_ASSIGN(const Argument argument, to_argument(value));
+  return method.set_input(index, argument);
+}
+
 Status set_inputs(Method& method, const et_value* values, size_t count) {
   if (count > 0) {
     ET_TRY(require(values, "values"));
@@ -178,19 +191,13 @@ et_status et_method_set_input(et_method* method, size_t index, const et_value* v
   return guarded([&] { return failed_to("set an input of", method); }, [&]() -> Status {
     ET_TRY(require(method, "method"));
     ET_TRY(require(value, "value"));
-    note_error({.method = method->method->info().name});
-    ET_ASSIGN(const Argument argument, to_argument(*value));
-    return method->method->set_input(index, argument);
+    return named(*method->method, set_input(*method->method, index, *value));
   });
 }
 et_status et_method_set_inputs(et_method* method, const et_value* values, size_t count) {
   return guarded([&] { return failed_to("set the inputs of", method); }, [&]() -> Status {
     ET_TRY(require(method, "method"));
-    const Status status = set_inputs(*method->method, values, count);
-    if (status != Status::Ok) {
-      note_error({.method = method->method->info().name});
-    }
-    return status;
+    return named(*method->method, set_inputs(*method->method, values, count));
   });
 }
 et_status et_method_set_output(et_method* method, size_t index, const et_value* value) {

@@ -15,6 +15,8 @@ constexpr size_t kHead = 24;
 constexpr size_t kTail = 24;
 constexpr size_t kMaxLine = 2000;
 
+// Where this thread's lines go: to the innermost scope, unless it works for another thread's call.
+thread_local ErrorScope* t_scope = nullptr;
 thread_local ErrorLines* t_lines = nullptr;
 thread_local LastError t_last_error;
 
@@ -105,31 +107,63 @@ ErrorDetail ErrorLines::detail() const {
   return detail_;
 }
 
-ErrorScope::ErrorScope() : outer_(t_lines) { t_lines = &lines_; }
+void ErrorLines::set_detail(ErrorDetail detail) {
+  const std::lock_guard lock(mutex_);
+  detail_ = std::move(detail);
+}
 
-ErrorScope::~ErrorScope() { t_lines = outer_; }
+ErrorScope::ErrorScope() : outer_scope_(t_scope), outer_lines_(t_lines) {
+  t_scope = this;
+  t_lines = nullptr;
+}
+
+ErrorScope::~ErrorScope() {
+  t_scope = outer_scope_;
+  t_lines = outer_lines_;
+}
+
+ErrorLines& ErrorScope::lines() {
+  if (lines_ == nullptr) {
+    lines_ = std::make_unique<ErrorLines>();
+  }
+  return *lines_;
+}
 
 Status ErrorScope::failed(Status status, std::string_view context) {
-  const std::string lines = lines_.text();
+  const std::string text = lines().text();
   t_last_error.status = status;
   t_last_error.text = fmt::format("{}, error: 0x{:02x}: {}", context, static_cast<uint32_t>(status),
-                                  lines.empty() ? status_name(status) : lines);
-  t_last_error.detail = lines_.detail();
-  if (outer_ != nullptr) {
-    outer_->add(t_last_error.text);
+                                  text.empty() ? status_name(status) : text);
+  t_last_error.detail = lines().detail();
+  if (outer_lines_ != nullptr) {
+    outer_lines_->add(t_last_error.text);
+  } else if (outer_scope_ != nullptr) {
+    outer_scope_->lines().add(t_last_error.text);
   }
   return status;
 }
 
-ErrorLines* current_error_lines() { return t_lines; }
+ErrorLines* current_error_lines() {
+  if (t_lines != nullptr) {
+    return t_lines;
+  }
+  return t_scope != nullptr ? &t_scope->lines() : nullptr;
+}
 
 ErrorLinesOnThisThread::ErrorLinesOnThisThread(ErrorLines* lines) : before_(t_lines) { t_lines = lines; }
 ErrorLinesOnThisThread::~ErrorLinesOnThisThread() { t_lines = before_; }
 
-RecoverableLines::RecoverableLines() : count_(t_lines != nullptr ? t_lines->count() : 0) {}
+RecoverableLines::RecoverableLines() {
+  if (const ErrorLines* lines = current_error_lines()) {
+    count_ = lines->count();
+    detail_ = lines->detail();
+  }
+}
 RecoverableLines::~RecoverableLines() {
-  if (!kept_ && t_lines != nullptr) {
-    t_lines->drop_after(count_);
+  ErrorLines* lines = kept_ ? nullptr : current_error_lines();
+  if (lines != nullptr) {
+    lines->drop_after(count_);
+    lines->set_detail(std::move(detail_));
   }
 }
 
@@ -139,8 +173,8 @@ LastError take_last_error() { return std::exchange(t_last_error, LastError{}); }
 
 Status fail_text(Status status, std::string text) {
   log_text(LogLevel::Error, text);
-  if (t_lines != nullptr) {
-    t_lines->add(std::move(text));
+  if (ErrorLines* lines = current_error_lines()) {
+    lines->add(std::move(text));
   }
   return status;
 }
@@ -152,8 +186,8 @@ Status vfail(Status status, fmt::string_view format, fmt::format_args args) {
 std::string vformat_text(fmt::string_view format, fmt::format_args args) { return fmt::vformat(format, args); }
 
 void note_error(ErrorDetail detail) {
-  if (t_lines != nullptr) {
-    t_lines->note(std::move(detail));
+  if (ErrorLines* lines = current_error_lines()) {
+    lines->note(std::move(detail));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -48,6 +49,7 @@ class ErrorLines {
   // First writer wins: the deepest code knows best.
   void note(ErrorDetail detail);
   ErrorDetail detail() const;
+  void set_detail(ErrorDetail detail);
 
  private:
   mutable std::mutex mutex_;
@@ -69,11 +71,13 @@ class ErrorScope {
   // "<context>, error: 0x<code>: <lines>".
   Status failed(Status status, std::string_view context);
 
-  ErrorLines& lines() { return lines_; }
+  // Made when the first line comes: most calls succeed.
+  ErrorLines& lines();
 
  private:
-  ErrorLines lines_;
-  ErrorLines* outer_;
+  std::unique_ptr<ErrorLines> lines_;
+  ErrorScope* outer_scope_;
+  ErrorLines* outer_lines_;
 };
 
 // The lines of the call that this thread works for; null outside any call.
@@ -91,7 +95,7 @@ class ErrorLinesOnThisThread {
   ErrorLines* before_;
 };
 
-// Forgets the lines logged since it was made unless keep() was called: for a problem that may be
+// Forgets the lines and facts added since it was made unless keep() was called: for a problem that may be
 // recovered from (a retry, a second way).
 class RecoverableLines {
  public:
@@ -102,7 +106,8 @@ class RecoverableLines {
   RecoverableLines& operator=(const RecoverableLines&) = delete;
 
  private:
-  size_t count_;
+  size_t count_ = 0;
+  ErrorDetail detail_;
   bool kept_ = false;
 };
 
