@@ -7,94 +7,69 @@
 namespace etrt {
 namespace {
 
-struct Sequence {
-  std::mutex mutex;
-  uint64_t seed = (static_cast<uint64_t>(std::random_device{}()) << 32) | std::random_device{}();
-  uint64_t next_stream = 0;
-};
-
-Sequence& sequence() {
-  static auto* s = new Sequence;
-  return *s;
+// Philox 4x32 with 10 rounds: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, uint64_t key) {
+  auto low = static_cast<uint32_t>(key);
+  auto high = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53U} * counter[0];
+    const uint64_t b = uint64_t{0xCD9E8D57U} * counter[2];
+    counter = {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ low, static_cast<uint32_t>(b),
+               static_cast<uint32_t>(a >> 32) ^ counter[3] ^ high, static_cast<uint32_t>(a)};
+    low += 0x9E3779B9U;
+    high += 0xBB67AE85U;
+  }
+  return counter;
 }
 
-// One of the ten rounds of Philox 4x32 (Salmon et al., 2011).
-void philox_round(std::array<uint32_t, 4>& c, const std::array<uint32_t, 2>& key) {
-  const uint64_t a = uint64_t{0xD2511F53} * c[0];
-  const uint64_t b = uint64_t{0xCD9E8D57} * c[2];
-  c = {static_cast<uint32_t>(b >> 32) ^ c[1] ^ key[0], static_cast<uint32_t>(b),
-       static_cast<uint32_t>(a >> 32) ^ c[3] ^ key[1], static_cast<uint32_t>(a)};
+// The seed and the number of draws since it was set.
+class Generator {
+ public:
+  Generator() {
+    std::random_device device;
+    seed_ = static_cast<uint64_t>(device()) << 32 | device();
+  }
+  void seed(uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    seed_ = seed;
+    draws_ = 0;
+  }
+  void next(uint64_t& key, uint32_t& draw) {
+    const std::lock_guard lock(mutex_);
+    draw = static_cast<uint32_t>(draws_);
+    // The draws beyond 2^32 go on under another key.
+    key = seed_ + (draws_ >> 32);
+    ++draws_;
+  }
+
+ private:
+  std::mutex mutex_;
+  uint64_t seed_ = 0;
+  uint64_t draws_ = 0;
+};
+
+Generator& generator() {
+  static Generator instance;
+  return instance;
 }
 
 }  // namespace
 
-void set_seed(uint64_t seed) {
-  Sequence& s = sequence();
-  const std::lock_guard lock(s.mutex);
-  s.seed = seed;
-  s.next_stream = 0;
-}
+void set_seed(uint64_t seed) { generator().seed(seed); }
 
-RandomStream::RandomStream(uint64_t seed, uint64_t stream)
-    : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)} {
-  counter_[2] = static_cast<uint32_t>(stream);
-  counter_[3] = static_cast<uint32_t>(stream >> 32);
-}
+RandomDraw::RandomDraw() { generator().next(key_, draw_); }
 
-RandomStream::RandomStream() : key_{} {
-  Sequence& s = sequence();
-  const std::lock_guard lock(s.mutex);
-  *this = RandomStream(s.seed, s.next_stream++);
-}
-
-void RandomStream::refill() {
-  block_ = counter_;
-  std::array<uint32_t, 2> key = key_;
-  for (int round = 0; round < 10; ++round) {
-    philox_round(block_, key);
-    key[0] += 0x9E3779B9U;
-    key[1] += 0xBB67AE85U;
-  }
-  if (++counter_[0] == 0) {
-    ++counter_[1];
-  }
+void RandomSequence::refill() {
+  words_ = philox(counter_, key_);
+  ++counter_[2];
   used_ = 0;
 }
 
-uint32_t RandomStream::next32() {
-  if (used_ == 4) {
-    refill();
-  }
-  return block_[used_++];
-}
-
-uint64_t RandomStream::next64() {
-  const uint64_t low = next32();
-  return (static_cast<uint64_t>(next32()) << 32) | low;
-}
-
-uint64_t RandomStream::below(uint64_t bound) {
-  // Numbers under 2^64 mod bound would make the small remainders likelier.
-  const uint64_t threshold = (0 - bound) % bound;
-  for (;;) {
-    const uint64_t x = next64();
-    if (x >= threshold) {
-      return x % bound;
-    }
-  }
-}
-
-double RandomStream::normal() {
-  if (has_spare_) {
-    has_spare_ = false;
-    return spare_normal_;
-  }
-  constexpr double kTwoPi = 6.283185307179586;
-  const double radius = std::sqrt(-2.0 * std::log1p(-uniform_double()));
-  const double angle = kTwoPi * uniform_double();
-  spare_normal_ = radius * std::sin(angle);
-  has_spare_ = true;
-  return radius * std::cos(angle);
+double RandomSequence::normal() {
+  // Box and Muller's transform of two uniform numbers.
+  constexpr double kTurn = 6.28318530717958647693;
+  const double radius = std::sqrt(-2.0 * std::log(uniform_above_zero()));
+  return radius * std::cos(kTurn * uniform());
 }
 
 }  // namespace etrt
