@@ -23,7 +23,7 @@ def _vector(data, at):
 
 
 _TENSOR_TAG = 5
-PLAN, VALUES, VAL_TYPE, VAL, SCALAR_TYPE = 1, 3, 0, 1, 0
+PLAN, VALUES, VAL_TYPE, VAL, SCALAR_TYPE = 1, 2, 0, 1, 0
 
 
 def with_dtype(program, code):

@@ -1,0 +1,143 @@
+"""Operators written in Python, and what they make possible to test: calls around calls."""
+
+import gc
+import threading
+
+import pytest
+
+np = pytest.importorskip("numpy")
+
+import etrt
+
+behaviour = []  # what the operator does, changed by each test
+
+
+def scale(x, by, out):
+    for act in behaviour:
+        act(x, by, out)
+    np.asarray(out)[...] = np.asarray(x) * by
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered():
+    with pytest.raises(etrt.Error, match="testing::scale.out") as caught:
+        import pathlib
+
+        data = pathlib.Path(__file__).resolve().parent.parent / "data" / "python" / "custom.pte"
+        etrt.load(str(data)).load_method("forward")
+    assert caught.value.status == "OperatorMissing"
+    etrt.register_operator("testing::scale.out(Tensor x, float by, *, Tensor(a!) out) -> Tensor(a!)", scale)
+
+
+@pytest.fixture
+def does():
+    yield behaviour.append
+    behaviour.clear()
+
+
+def test_arguments(method, does):
+    seen = []
+    does(lambda x, by, out: seen.append((x.tolist(), by, out.shape, out.dtype, x.dtype == np.float32)))
+    assert np.asarray(method("custom")([np.float32([1, 2, 3])])[0]).tolist() == [6, 9, 12]
+    assert seen == [([2, 3, 4], 3.0, (3,), "float32", True)]
+    assert "testing::scale.out" in etrt.Runtime.get().operator_registry.operator_names
+
+
+def test_an_exception_becomes_the_error(method, does):
+    m, x = method("custom"), np.float32([1, 2, 3])
+
+    def fails(*_):
+        raise KeyError("a reason\nof two lines")
+
+    does(fails)
+    with pytest.raises(etrt.Error, match="KeyError: 'a reason") as caught:
+        m(x)
+    assert isinstance(caught.value.__cause__, KeyError) and caught.value.operator == "testing::scale.out"
+    behaviour.clear()
+    assert np.asarray(m(x)[0]).tolist() == [6, 9, 12]
+
+
+def test_interrupts_pass_through(method, does):
+    def interrupts(*_):
+        raise KeyboardInterrupt
+
+    does(interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        method("custom")(np.float32([1, 2, 3]))
+
+
+def test_arguments_end_with_the_call(method, does):
+    kept, x = [], np.float32([1, 2, 3])
+    does(lambda x, by, out: kept.append(x))
+    m = method("custom")
+    m(x)
+    with pytest.raises(etrt.Error, match="after the operator returned"):
+        kept[0].tolist()
+    repr(kept[0])
+    behaviour.clear()
+    does(lambda x, by, out: kept.append(np.asarray(x)))
+    with pytest.raises(etrt.Error, match="kept an array"):
+        m(x)
+    kept.clear()
+    behaviour.clear()
+    does(lambda x, by, out: kept.append(x.numpy().copy()))
+    m(x)
+    assert kept[0].tolist() == [2, 3, 4]
+
+
+def test_the_method_is_busy_in_its_own_operator(method, does):
+    m, x, seen = method("custom"), np.float32([1, 2, 3]), []
+
+    def again(*_):
+        for use in (lambda: m(x), m.execute, lambda: m.set_inputs(x), m.get_outputs):
+            try:
+                use()
+            except etrt.Error as error:
+                seen.append((error.status, "forward" in str(error)))
+
+    does(again)
+    assert np.asarray(m(x)[0]).tolist() == [6, 9, 12]
+    assert seen == [("InvalidState", True)] * 4
+
+
+def test_a_second_thread_is_refused(method, does):
+    m, x = method("custom"), np.float32([1, 2, 3])
+    inside, leave = threading.Event(), threading.Event()
+    does(lambda *_: (inside.set(), leave.wait(20)))
+    results = []
+    runner = threading.Thread(target=lambda: results.append(np.asarray(m(x)[0]).tolist()))
+    runner.start()
+    assert inside.wait(20)
+    for use in (lambda: m(x), m.execute, lambda: m.set_inputs(x), m.get_outputs):
+        with pytest.raises(etrt.Error, match="method forward is in use") as caught:
+            use()
+        assert caught.value.status == "InvalidState" and caught.value.method == "forward"
+    del m
+    gc.collect()
+    leave.set()
+    runner.join(20)
+    assert results == [[6, 9, 12]]
+
+
+def test_nested_calls_keep_their_errors_apart(method, does, path):
+    def other_fails(*_):
+        try:
+            etrt.load(path("missing-file"))
+        except etrt.LoadError:
+            pass
+
+    does(other_fails)
+    m = method("custom")
+    assert np.asarray(m(np.float32([1, 2, 3]))[0]).tolist() == [6, 9, 12]
+    with pytest.raises(etrt.Error) as caught:
+        m(np.float64([1, 2, 3]))
+    assert "missing-file" not in str(caught.value)
+
+
+def test_bad_registrations():
+    with pytest.raises(etrt.ArgumentError, match="testing::scale.out"):
+        etrt.register_operator("testing::scale.out", scale)
+    with pytest.raises(TypeError):
+        etrt.register_operator("testing::other.out", 5)
+    with pytest.raises(etrt.ArgumentError):
+        etrt.register_operator("no schema (", scale)
