@@ -52,7 +52,8 @@ class Unset:
     """The input that was not given yet."""
 
     __slots__ = ()
-    type = shape = dtype = object = pointer = None
+    type = shape = dtype = pointer = None
+    object = object()  # nothing that a caller has
 
     def fill(self, value):
         value.kind = lib.ET_KIND_NONE

@@ -105,6 +105,7 @@ class Runner:
                     self._unsure = False
                 else:
                     self._refill()
+                    self._unsure = False
                     self._give(as_list(inputs), partial)
             else:
                 self._give(as_list(inputs), partial)

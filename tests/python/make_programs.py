@@ -35,7 +35,9 @@ def save(name, methods, inputs=True, outputs=True, algorithm=None, dynamic=None,
     """`methods`: {name: (module, example inputs)}, or one such pair for forward."""
     if isinstance(methods, tuple):
         methods = {"forward": methods}
-    programs = {n: export(m, a, dynamic_shapes=dynamic, strict=True) for n, (m, a) in methods.items()}
+    # An example given twice would be taken for one input.
+    examples = {n: tuple(x.clone() if isinstance(x, torch.Tensor) else x for x in a) for n, (m, a) in methods.items()}
+    programs = {n: export(m, examples[n], dynamic_shapes=dynamic, strict=True) for n, (m, a) in methods.items()}
     edge = to_edge(programs, compile_config=EdgeCompileConfig(_check_ir_validity=False))
     planning = MemoryPlanningPass(memory_planning_algo=MemoryPlanningAlgorithmSuite(algo_list=[algorithm or greedy]), alloc_graph_input=inputs, alloc_graph_output=outputs,
                                   **config.pop("planning", {}))
