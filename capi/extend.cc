@@ -1,4 +1,5 @@
 // Operators and backends of the caller's.
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -160,6 +161,27 @@ class NameList {
 using namespace etrt;
 using namespace etrt::capi;
 
+namespace {
+
+// "ns::op" or "ns::op.overload", with a balanced argument list after it or nothing.
+Status check_schema(std::string_view text, size_t parenthesis) {
+  const std::string_view name = text.substr(0, parenthesis);
+  const size_t colons = name.find("::");
+  const bool named = colons != std::string_view::npos && colons > 0 && colons + 2 < name.size() &&
+                     name.find_first_of(" \t\n") == std::string_view::npos;
+  const std::string_view rest = text.substr(parenthesis);
+  const auto open = std::count(rest.begin(), rest.end(), '(');
+  if (!named || open != std::count(rest.begin(), rest.end(), ')')) {
+    return fail(Status::InvalidArgument,
+                "\"{}\" is no operator; expected a name such as my::op.out, or a schema such as "
+                "my::op.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
+                text);
+  }
+  return Status::Ok;
+}
+
+}  // namespace
+
 extern "C" {
 
 et_status et_call_fail(et_call* call, et_status status, const char* text) {
@@ -251,6 +273,7 @@ et_status et_register_operator(const char* name, et_operator_fn fn, void* user_d
                    ET_TRY(require(reinterpret_cast<const void*>(fn), "fn"));
                    const std::string_view text = name;
                    const size_t parenthesis = std::min(text.find('('), text.size());
+                   ET_TRY(check_schema(text, parenthesis));
                    auto op = std::make_unique<UserOperator>(UserOperator{fn, user_data});
                    ET_TRY(register_op(text.substr(0, parenthesis), text.substr(parenthesis), call_operator, op.get()));
                    op.release();  // NOLINT: kept by the table for good

@@ -59,7 +59,7 @@ class Error(RuntimeError):
     @property
     def reason(self):
         """The text without the words that the C library puts in front: "<context>, error: 0x12: "."""
-        head, mark, rest = str(self).partition(f", error: 0x{int(self.status):x}: ")
+        head, mark, rest = str(self).partition(f", error: 0x{int(self.status):02x}: ")
         return rest if mark else head
 
     def with_context(self, context):

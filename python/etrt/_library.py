@@ -48,7 +48,7 @@ def _load():
     try:
         found = library.et_abi_version()
         sizes = library.et_sizeof_value(), library.et_sizeof_tensor_info()
-    except AttributeError as error:
+    except (AttributeError, ffi.error, OSError) as error:
         raise _failure(path, origin, f"it is not libetrt: {error}") from None
     if found < ABI_VERSION:
         raise _failure(path, origin, f"its ABI version is {found}, this package needs {ABI_VERSION} or later")

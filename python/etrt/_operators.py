@@ -3,9 +3,9 @@
 import sys
 
 from etrt import _dtypes, _method, _tensor
-from etrt._errors import INVALID_STATE, ArgumentError, ArgumentTypeError, Error, check
+from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, check
 from etrt._library import NULL, ffi, lib
-from etrt._tensor import Tensor, product
+from etrt._tensor import Tensor
 
 _registered = {}  # by the number that C gets as user_data
 
@@ -34,6 +34,10 @@ class OperatorTensor(Tensor):
             raise Error("a tensor argument of an operator was used after the operator returned; copy what is to be kept",
                         INVALID_STATE)
         return self._value
+
+    @property
+    def __array_interface__(self):
+        raise AttributeError("__array_interface__")  # NumPy then asks __array__, whose arrays keep the lease
 
     def _lease(self):
         return self._owner

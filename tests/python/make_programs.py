@@ -81,7 +81,8 @@ class Shared(torch.nn.Module):
         return self.total.clone()
 
     def peek(self, x):
-        return self.total + 0 * x
+        self.total.mul_(1)  # a buffer that a method doesn't write is a constant there
+        return self.total + x
 
 
 def main():
