@@ -25,6 +25,20 @@ std::string value_text(const Value& v) {
   }
 }
 
+// Keeps a number or string that was passed.
+void set_value(Input& input, const Argument& argument) {
+  switch (argument.kind) {
+    case Kind::Int: input.value = Value::of_int(argument.as_int); break;
+    case Kind::Double: input.value = Value::of_double(argument.as_double); break;
+    case Kind::Bool: input.value = Value::of_bool(argument.as_bool); break;
+    case Kind::String:
+      input.text = argument.as_string;
+      input.value = Value::of_string(input.text);
+      break;
+    default: input.value = Value(); break;
+  }
+}
+
 // The bytes that a strided tensor may touch: from, to.
 std::pair<uintptr_t, uintptr_t> extent(const void* data, std::span<const int64_t> sizes,
                                        std::span<const int64_t> strides, size_t element_size) {
@@ -231,7 +245,7 @@ Status Method::set_input(size_t index, const Argument& argument) {
   }
   BoundTensor tensor;
   ET_TRY(check_input(info_.inputs[index], index, argument, tensor));
-  return bind_input(index, tensor);
+  return bind_input(index, argument, tensor);
 }
 
 Status Method::set_inputs(std::span<const Argument> arguments) {
@@ -253,12 +267,12 @@ Status Method::set_inputs(std::span<const Argument> arguments) {
     ET_TRY(check_input(info_.inputs[i], i, arguments[i], tensors[i]));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    ET_TRY(bind_input(i, tensors[i]));
+    ET_TRY(bind_input(i, arguments[i], tensors[i]));
   }
   return Status::Ok;
 }
 
-Status Method::bind_input(size_t index, const BoundTensor& tensor) {
+Status Method::bind_input(size_t index, const Argument& argument, const BoundTensor& tensor) {
   Input& input = inputs_[index];
   const ValueInfo& info = info_.inputs[index];
   std::shared_ptr<RunMemory> hold;
@@ -285,7 +299,14 @@ Status Method::bind_input(size_t index, const BoundTensor& tensor) {
       }
     }
   }
-  input = {true, bound, std::move(hold), std::move(copy), false};
+  input.set = true;
+  input.tensor = bound;
+  input.hold = std::move(hold);
+  input.copy = std::move(copy);
+  input.settled = false;
+  if (info.kind == Kind::None) {
+    set_value(input, argument);
+  }
   return Status::Ok;
 }
 
@@ -298,6 +319,8 @@ Status Method::settle_inputs() {
     }
     if (info_.inputs[i].kind == Kind::Tensor) {
       ET_TRY(settle_input(i));
+    } else if (info_.inputs[i].kind == Kind::None) {
+      (*values_)[plan_->inputs[i].value] = inputs_[i].value;
     }
   }
   return Status::Ok;

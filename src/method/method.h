@@ -89,7 +89,7 @@ class Method {
   Status load_delegates();
   Status bind_steps();
   void guard_reads(const Step& step);
-  Status bind_input(size_t index, const BoundTensor& tensor);
+  Status bind_input(size_t index, const Argument& argument, const BoundTensor& tensor);
   Status renew_memory();
   Status settle_inputs();
   Status settle_input(size_t index);
