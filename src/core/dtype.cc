@@ -6,19 +6,12 @@
 namespace etrt {
 namespace {
 
-struct Row {
-  const char* name;
-  uint8_t size;
+constexpr std::array<const char*, kDTypeCount> kNames = {
+    "uint8",       "int8",          "int16",           "int32",           "int64",    "float16", "float32", "float64",
+    "complex32",   "complex64",     "complex128",      "bool",            "qint8",    "quint8",  "qint32",  "bfloat16",
+    "quint4x2",    "quint2x4",      "bits1x8",         "bits2x4",         "bits4x2",  "bits8",   "bits16",
+    "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16",   "uint32",  "uint64",
 };
-
-constexpr std::array<Row, kDTypeCount> kRows = {{
-    {"uint8", 1},      {"int8", 1},          {"int16", 2},      {"int32", 4},       {"int64", 8},
-    {"float16", 2},    {"float32", 4},       {"float64", 8},    {"complex32", 4},   {"complex64", 8},
-    {"complex128", 16}, {"bool", 1},         {"qint8", 1},      {"quint8", 1},      {"qint32", 4},
-    {"bfloat16", 2},   {"quint4x2", 1},      {"quint2x4", 1},   {"bits1x8", 1},     {"bits2x4", 1},
-    {"bits4x2", 1},    {"bits8", 1},         {"bits16", 2},     {"float8_e5m2", 1}, {"float8_e4m3fn", 1},
-    {"float8_e5m2fnuz", 1}, {"float8_e4m3fnuz", 1}, {"uint16", 2}, {"uint32", 4},   {"uint64", 8},
-}};
 
 // Real types from the bottom of the lattice up; complex types sit above the float of their width.
 int int_rank(DType d) {
@@ -60,12 +53,11 @@ DType real_of(DType complex) {
 
 }  // namespace
 
-size_t dtype_size(DType dtype) { return kRows[static_cast<size_t>(dtype)].size; }
-const char* dtype_name(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
+const char* dtype_name(DType dtype) { return kNames[static_cast<size_t>(dtype)]; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    if (name == kRows[i].name) {
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (name == kNames[i]) {
       return static_cast<DType>(i);
     }
   }

@@ -46,7 +46,11 @@ inline constexpr int kDTypeCount = 30;
 inline bool dtype_valid(int64_t number) { return number >= 0 && number < kDTypeCount; }
 
 // Bytes of one element (1 for the packed ones).
-size_t dtype_size(DType dtype);
+constexpr size_t dtype_size(DType dtype) {
+  constexpr uint8_t kSizes[kDTypeCount] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
+                                           2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2, 4, 8};
+  return kSizes[static_cast<size_t>(dtype)];
+}
 // PyTorch's name: "float32", "bfloat16", "quint4x2". Static storage.
 const char* dtype_name(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view name);

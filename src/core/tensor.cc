@@ -45,12 +45,6 @@ void* GrowingBuffer::reserve(size_t bytes) {
   return data_;
 }
 
-bool Tensor::same_sizes(std::span<const int64_t> other) const {
-  return std::equal(sizes().begin(), sizes().end(), other.begin(), other.end());
-}
-
-bool Tensor::same_sizes(const Tensor& other) const { return same_sizes(other.sizes()); }
-
 bool Tensor::contiguous() const {
   for (uint8_t i = 0; i < rank_; ++i) {
     if (dim_order_[i] != i) {

@@ -72,8 +72,14 @@ struct Tensor {
   }
   std::byte* bytes() const { return static_cast<std::byte*>(data); }
 
-  bool same_sizes(const Tensor& other) const;
-  bool same_sizes(std::span<const int64_t> other) const;
+  bool same_sizes(const Tensor& other) const { return same_sizes(other.sizes()); }
+  bool same_sizes(std::span<const int64_t> other) const {
+    bool same = other.size() == rank_;
+    for (size_t d = 0; same && d < rank_; ++d) {
+      same = sizes_[d] == other[d];
+    }
+    return same;
+  }
   // Row-major: dim_order is 0, 1, 2, …
   bool contiguous() const;
   bool same_dim_order(const Tensor& other) const;

@@ -1,6 +1,7 @@
 // Input: what a caller bound to one input of a method, and how each run gets at it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -15,12 +16,28 @@ class ValueTable;
 
 // Caller's memory: an index space over it, with any strides.
 struct BoundTensor {
+  BoundTensor() {}  // sizes and strides are filled up to `rank` only
+  BoundTensor(const BoundTensor& other) { *this = other; }
+  BoundTensor& operator=(const BoundTensor& other) {
+    data = other.data;
+    rank = other.rank;
+    direct = other.direct;
+    std::copy_n(other.sizes.begin(), rank, sizes.begin());
+    std::copy_n(other.strides.begin(), rank, strides.begin());
+    return *this;
+  }
+
   std::byte* data = nullptr;
   uint8_t rank = 0;
-  std::array<int64_t, kMaxRank> sizes{};
-  std::array<int64_t, kMaxRank> strides{};
+  std::array<int64_t, kMaxRank> sizes;
+  std::array<int64_t, kMaxRank> strides;
   // Laid out as the program wants it, aligned, on a dtype boundary: may be used where it is.
   bool direct = false;
+  bool same_as(const BoundTensor& o) const {
+    return data == o.data && rank == o.rank && direct == o.direct &&
+           std::equal(sizes.begin(), sizes.begin() + rank, o.sizes.begin()) &&
+           std::equal(strides.begin(), strides.begin() + rank, o.strides.begin());
+  }
   std::span<const int64_t> sizes_span() const { return {sizes.data(), rank}; }
   std::span<const int64_t> strides_span() const { return {strides.data(), rank}; }
 };

@@ -39,6 +39,18 @@ void set_value(Input& input, const Argument& argument) {
   }
 }
 
+// A copy of `tensor`, laid out as the program wants it; `bound` becomes a view of it.
+std::shared_ptr<GrowingBuffer> copy_of(const BoundTensor& tensor, const ValueInfo& info, BoundTensor& bound) {
+  auto copy = std::make_shared<GrowingBuffer>();
+  const Tensor shape = Tensor::view(nullptr, info.dtype, tensor.sizes_span(), info.dim_order);
+  bound.data = static_cast<std::byte*>(copy->reserve(shape.nbytes()));
+  std::copy(shape.strides().begin(), shape.strides().end(), bound.strides.begin());
+  bound.direct = true;
+  ops::strided_copy(dtype_size(info.dtype), tensor.sizes_span(), tensor.data, tensor.strides_span(), bound.data,
+                    bound.strides_span());
+  return copy;
+}
+
 // The bytes that a strided tensor may touch: from, to.
 std::pair<uintptr_t, uintptr_t> extent(const void* data, std::span<const int64_t> sizes,
                                        std::span<const int64_t> strides, size_t element_size) {
@@ -278,8 +290,8 @@ Status Method::bind_input(size_t index, const Argument& argument, const BoundTen
   std::shared_ptr<RunMemory> hold;
   std::shared_ptr<GrowingBuffer> copy;
   BoundTensor bound = tensor;
+  // Results of an earlier run come back: held ones are used where they are, others would be overwritten.
   if (info.kind == Kind::Tensor && tensor.data != nullptr) {
-    // Results of an earlier run come back: held ones are used where they are, others would be overwritten.
     for (const auto& spare : spare_) {
       if (spare->contains(tensor.data)) {
         hold = spare;
@@ -289,15 +301,13 @@ Status Method::bind_input(size_t index, const Argument& argument, const BoundTen
       if (memory_.use_count() > 1) {
         hold = memory_;
       } else {
-        const Tensor shape = Tensor::view(nullptr, info.dtype, bound.sizes_span(), info.dim_order);
-        copy = std::make_shared<GrowingBuffer>();
-        bound.data = static_cast<std::byte*>(copy->reserve(shape.nbytes()));
-        std::copy(shape.strides().begin(), shape.strides().end(), bound.strides.begin());
-        ops::strided_copy(dtype_size(info.dtype), bound.sizes_span(), tensor.data, tensor.strides_span(), bound.data,
-                          shape.strides());
-        bound.direct = true;
+        copy = copy_of(tensor, info, bound);
       }
     }
+  }
+  const bool theirs = hold == nullptr && copy == nullptr && input.hold == nullptr && input.copy == nullptr;
+  if (theirs && info.kind == Kind::Tensor && input.set && input.tensor.same_as(bound)) {
+    return Status::Ok;  // bound already
   }
   input.set = true;
   input.tensor = bound;

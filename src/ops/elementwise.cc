@@ -114,11 +114,17 @@ Status resize_to_broadcast(Call& call, size_t out) {
     return out < args.size() ? call.wrong_kind(out, "a tensor")
                              : call.fail(Status::InvalidProgram, "has {} arguments, expected {}", args.size(), out + 1);
   }
+  const Tensor& result = *args[out]->as_tensor;
   int rank = 0;
+  bool alike = result.data != nullptr;
   for (size_t i = 0; i < out; ++i) {
     if (args[i]->kind == Kind::Tensor) {
       rank = std::max(rank, args[i]->as_tensor->rank());
+      alike = alike && args[i]->as_tensor->same_sizes(result);
     }
+  }
+  if (alike) {
+    return Status::Ok;  // the usual case, at the cost of a look
   }
   std::array<int64_t, kMaxRank> sizes;
   sizes.fill(1);
@@ -419,9 +425,34 @@ Status check_result(const Call& call, DType result, const Tensor& out) {
   return Status::Ok;
 }
 
+namespace {
+
+// The whole of a small output whose inputs are of the compute type and laid out like it. False when it isn't so.
+template <class C, class R>
+bool run_alike(DType common, const Tensor& out, std::span<const Operand> inputs, int64_t grain, Body<C, R> body) {
+  if (common != kDTypeOf<C> || out.dtype != kDTypeOf<R> || out.data == nullptr || out.numel() > grain) {
+    return false;
+  }
+  std::array<const C*, kMaxInputs> sources;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor* tensor = inputs[i].tensor;
+    if (tensor == nullptr || tensor->dtype != kDTypeOf<C> || tensor->data == nullptr || !tensor->same_layout(out)) {
+      return false;
+    }
+    sources[i] = tensor->as<const C>();
+  }
+  body(sources.data(), out.as<R>(), out.numel());
+  return true;
+}
+
+}  // namespace
+
 template <class C, class R>
 Status run_elementwise(Call& call, DType common, Tensor& out, std::span<const Operand> inputs, int64_t grain,
                        Body<C, R> body) {
+  if (run_alike<C, R>(common, out, inputs, grain, body)) {
+    return Status::Ok;
+  }
   if (!can_store<R>(out.dtype)) {
     return unsupported(call, out.dtype);
   }
