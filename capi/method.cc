@@ -7,8 +7,6 @@
 namespace etrt::capi {
 namespace {
 
-constexpr size_t kArgumentsOnStack = 8;
-
 // ETRT_PLAN and the option agree on a plan that exists.
 Status check_plan(int32_t plan) {
   if (plan == ET_PLAN_DEFAULT) {
@@ -61,18 +59,14 @@ Status set_inputs(Method& method, const et_value* values, size_t count) {
   if (count > 0) {
     ET_TRY(require(values, "values"));
   }
-  std::array<Argument, kArgumentsOnStack> few;
-  std::vector<Argument> many(count > few.size() ? count : 0);
-  const std::span<Argument> arguments = count > few.size() ? std::span(many) : std::span(few).first(count);
-  for (size_t i = 0; i < count; ++i) {
+  return method.set_inputs(count, [&](size_t i, Argument& to) -> Status {
     auto argument = to_argument(values[i]);
     if (!argument.ok()) {
-      note_error({.method = method.info().name, .argument = static_cast<int64_t>(i)});
-      return fail(argument.status(), "input {} of method '{}' can't be used", i, method.info().name);
+      return fail(argument.status(), "input {} is no value", i);
     }
-    arguments[i] = *argument;
-  }
-  return method.set_inputs(arguments);
+    to = *argument;
+    return Status::Ok;
+  });
 }
 
 Status get_output(const et_method* method, size_t index, et_value* value) {

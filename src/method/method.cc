@@ -260,26 +260,29 @@ Status Method::set_input(size_t index, const Argument& argument) {
   return bind_input(index, argument, tensor);
 }
 
-Status Method::set_inputs(std::span<const Argument> arguments) {
+Status Method::set_inputs(size_t count, FunctionRef<Status(size_t, Argument&)> argument) {
   const Use use(*this);
   ET_TRY(use.status());
-  if (arguments.size() != inputs_.size()) {
-    note_error({.method = info_.name,
-                .expected = std::to_string(inputs_.size()),
-                .found = std::to_string(arguments.size())});
-    return fail(Status::InvalidArgument, "{} inputs were given, method '{}' has {}", arguments.size(), info_.name,
+  if (count != inputs_.size()) {
+    note_error({.method = info_.name, .expected = std::to_string(inputs_.size()), .found = std::to_string(count)});
+    return fail(Status::InvalidArgument, "{} inputs were given, method '{}' has {}", count, info_.name,
                 inputs_.size());
   }
   // Checked first, so that none changes when one is refused.
   constexpr size_t kOnStack = 8;
   std::array<BoundTensor, kOnStack> few;
-  std::vector<BoundTensor> many(arguments.size() > kOnStack ? arguments.size() : 0);
-  const std::span<BoundTensor> tensors = arguments.size() > kOnStack ? std::span(many) : std::span(few);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    ET_TRY(check_input(info_.inputs[i], i, arguments[i], tensors[i]));
+  std::vector<BoundTensor> many(count > kOnStack ? count : 0);
+  const std::span<BoundTensor> tensors = count > kOnStack ? std::span(many) : std::span(few);
+  Argument given;
+  for (size_t i = 0; i < count; ++i) {
+    ET_TRY(argument(i, given));
+    ET_TRY(check_input(info_.inputs[i], i, given, tensors[i]));
   }
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    ET_TRY(bind_input(i, arguments[i], tensors[i]));
+  for (size_t i = 0; i < count; ++i) {
+    if (info_.inputs[i].kind == Kind::None) {
+      ET_TRY(argument(i, given));
+    }
+    ET_TRY(bind_input(i, given, tensors[i]));
   }
   return Status::Ok;
 }

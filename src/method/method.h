@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/scratch.h"
+#include "core/thread_pool.h"
 #include "method/argument.h"
 #include "method/inputs.h"
 #include "method/memory.h"
@@ -50,8 +51,8 @@ class Method {
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
 
   Status set_input(size_t index, const Argument& argument);
-  // All or none.
-  Status set_inputs(std::span<const Argument> arguments);
+  // All or none. `argument` gives each in turn.
+  Status set_inputs(size_t count, FunctionRef<Status(size_t, Argument&)> argument);
   // Null: take the output's memory back.
   Status set_output(size_t index, const TensorArgument* memory);
   Status execute();

@@ -1,4 +1,5 @@
 // Copies that change dtype or layout, or nothing.
+#include "core/convert.h"
 #include "ops/dims.h"
 #include "ops/elementwise.h"
 #include "ops/strided_copy.h"
@@ -26,6 +27,9 @@ Status copy_to(Call& call, const Tensor& from, Tensor& to) {
   }
   if (from.data == nullptr || to.data == nullptr) {
     return call.fail(Status::InvalidState, "{} has no memory", call.arg_name(from.data == nullptr ? from : to));
+  }
+  if (to.numel() == 1 && convert_run(from.dtype, from.data, 1, to.dtype, to.data, 1, 1)) {
+    return Status::Ok;
   }
   if (from.dtype == to.dtype) {
     strided_copy(to.element_size(), to.sizes(), from.data, strides, to.data, to.strides());
