@@ -146,6 +146,10 @@ class NumpyArray(Memory):
         if place.keeps_writes and not x.flags.writeable:
             raise place.refuse("is a read-only array, and the program writes this input in place; pass x.copy()")
         words = _raw_words(place, code, shape, strides, numpy=True)
+        want = place.dtype
+        if words is None and want is not None and not want.native and code == want.seen_as:
+            raise place.refuse(f"is an array of {code}, expected {want}. If it holds a {want} result's words, pass that result "
+                               f"itself, x.tobytes(), or etrt.tensor(x, dtype='{want}')", status=INVALID_TYPE)
         self.dense = x.flags.c_contiguous
         if not self.dense and any(s % itemsize for s in strides):
             raise place.refuse(f"has strides {strides}, which are no multiples of its {itemsize} bytes an element; "
