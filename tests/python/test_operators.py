@@ -8,26 +8,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import etrt
-
-behaviour = []  # what the operator does, changed by each test
-
-
-def scale(x, by, out):
-    for act in behaviour:
-        act(x, by, out)
-    np.asarray(out)[...] = np.asarray(x) * by
-
-
-@pytest.fixture(scope="module", autouse=True)
-def registered():
-    with pytest.raises(etrt.Error, match="testing::scale.out") as caught:
-        import pathlib
-
-        data = pathlib.Path(__file__).resolve().parent.parent / "data" / "python" / "custom.pte"
-        etrt.load(str(data)).load_method("forward")
-    assert caught.value.status == "OperatorMissing"
-    etrt.register_operator("testing::scale.out(Tensor x, float by, *, Tensor(a!) out) -> Tensor(a!)", scale)
-
+from scale_operator import behaviour, scale
 
 @pytest.fixture
 def does():
