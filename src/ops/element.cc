@@ -28,7 +28,6 @@ double largest(DType dtype) {
     case DType::UInt64:
       return 18446744073709549568.0;
     case DType::Float16:
-    case DType::Complex32:
       return 65504;
     case DType::BFloat16:
       return 0x1.fep127;

@@ -196,8 +196,15 @@ Status resize_auxiliary(const Call& call, Tensor& out, std::span<const int64_t> 
 }
 
 void set_auxiliary(const Tensor& out, int64_t i, int64_t value) {
-  if (i < out.numel()) {
+  if (out.rank() == 1 && i < out.numel()) {
     store_one<int64_t>(out.dtype, out.bytes() + i * static_cast<int64_t>(out.element_size()), value);
+  }
+}
+
+void set_max_row(const Tensor& out, int64_t bag, int64_t column, int64_t value) {
+  if (out.rank() == 2 && bag < out.size(0) && column < out.size(1)) {
+    const int64_t offset = bag * out.stride(0) + column * out.stride(1);
+    store_one<int64_t>(out.dtype, out.bytes() + offset * static_cast<int64_t>(out.element_size()), value);
   }
 }
 
@@ -232,7 +239,7 @@ Status run_bags(Call& call, const Bags& bags, const Tensor& weight, const Tensor
       set_auxiliary(out.max_rows, bag, counted);
     }
     for (int64_t k = 0; bags.mode == BagMode::Max && k < n; ++k) {
-      set_auxiliary(out.max_rows, bag * n + k, best[k]);
+      set_max_row(out.max_rows, bag, k, best[k]);
     }
   }
   for (int64_t bag = 0; bag < bags.count; ++bag) {
@@ -265,9 +272,10 @@ Status embedding_bag(Call& call, const Tensor& weight, const Tensor& indices, co
       return call.fail(Status::InvalidArgument, "per_sample_weights need mode 0 (sum), not {}", mode);
     }
   }
-  const bool sum = bags.mode == BagMode::Sum;
+  // Eager sums without padding need no map from indices to bags, and have none.
+  const bool no_map = bags.mode == BagMode::Sum && bags.padding < 0;
   ET_TRY(call.resize(out0, std::array{bags.count, weight.size(1)}));
-  ET_TRY(resize_auxiliary(call, out1, std::array{sum ? 0 : index_count}));
+  ET_TRY(resize_auxiliary(call, out1, std::array{no_map ? 0 : index_count}));
   ET_TRY(resize_auxiliary(call, out2, std::array{bags.count}));
   if (bags.mode == BagMode::Max) {
     ET_TRY(resize_auxiliary(call, out3, std::array{bags.count, weight.size(1)}));

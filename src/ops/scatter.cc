@@ -1,8 +1,8 @@
 // gather, scatter and the operators along one dimension by a vector of indices (index_select, index_add, …).
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
+#include <complex>
+#include <tuple>
 
 #include "core/thread_pool.h"
 #include "ops/element.h"
@@ -227,6 +227,9 @@ void divide_by_counts(const Tensor& t, const int64_t* counts) {
       const auto v = load_one<int64_t>(t.dtype, element);
       const int64_t n = counts[i];
       store_one<int64_t>(t.dtype, element, v / n - (v % n < 0 ? 1 : 0));
+    } else if (is_complex(t.dtype)) {
+      using Complex = std::complex<double>;
+      store_one<Complex>(t.dtype, element, load_one<Complex>(t.dtype, element) / static_cast<double>(counts[i]));
     } else {
       store_one<double>(t.dtype, element, load_one<double>(t.dtype, element) / static_cast<double>(counts[i]));
     }
@@ -254,7 +257,7 @@ Status update_in_place(Call& call, const IndexWalk& w, const Tensor& index, cons
     return assign(source, w.still_strides);
   }
   const CombineAt combine = combine_at(combine_of(u.reduction), out.dtype);
-  if (combine == nullptr || (u.reduction == Reduction::Mean && (is_bool(out.dtype) || is_complex(out.dtype)))) {
+  if (combine == nullptr || (u.reduction == Reduction::Mean && is_bool(out.dtype))) {
     return call.fail(Status::InvalidType, "self has dtype {}, which has no such reduction", dtype_name(out.dtype));
   }
   if (!u.include_self) {

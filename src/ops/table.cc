@@ -11,7 +11,7 @@ std::span<const Table> all_tables() {
       unique_ops(),      softmax_ops(),   norm_ops(),       view_ops(),      index_ops(),    pad_ops(),
       join_ops(),        prim_ops(),      matmul_ops(),     conv_ops(),      pool_ops(),     sampling_ops(),
       linalg_ops(),      fft_ops(),       distance_ops(),   quantized_ops(), torchao_ops(),  llm_ops(),
-      device_copy_ops(), scatter_ops(),   mask_ops(),       embedding_ops(), fold_ops(),
+      device_copy_ops(), scatter_ops(),   mask_ops(),       embedding_ops(),
   };
   return tables;
 }

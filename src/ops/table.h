@@ -29,7 +29,6 @@ Table index_ops();      // index, index_put, take, put
 Table scatter_ops();    // gather, scatter, index_select, index_add, …
 Table mask_ops();       // nonzero, masked_select, masked_scatter, tril_indices, …
 Table embedding_ops();  // embedding, embedding_bag
-Table fold_ops();       // im2col, col2im, gradient of unfold
 Table pad_ops();
 Table join_ops();    // cat, stack, split, unbind
 Table prim_ops();    // executorch_prim::* and the scalar functions of shapes

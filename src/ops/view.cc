@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/checked.h"
+#include "ops/combine.h"
 #include "ops/strided_view.h"
 #include "ops/table.h"
 
@@ -577,7 +578,8 @@ Status interleave(Call& call, const Tensor& repeats, std::optional<int64_t> outp
       return call.fail(Status::InvalidArgument, "repeats[{}] is {}: negative, or too many elements", i, count);
     }
   }
-  if (output_size && *output_size != total) {
+  // Eager doesn't look at output_size when there is nothing to repeat.
+  if (output_size && *output_size != total && repeats.numel() > 0) {
     return call.fail(Status::InvalidArgument, "output_size {} differs from the sum {} of repeats", *output_size, total);
   }
   ET_TRY(call.resize(out, std::array{total}));
@@ -605,6 +607,47 @@ Status repeat_interleave(Call& call, const Tensor& repeats, std::optional<int64_
     default:
       return call.fail(Status::InvalidType, "repeats has dtype {}, expected int32 or int64", dtype_name(repeats.dtype));
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// The gradient of unfold: windows overlap, so it adds up.
+
+Status unfold_backward_shape(Call& call, const Tensor& /*grad_in*/, IntList input_sizes, int64_t /*dim*/,
+                             int64_t /*size*/, int64_t /*step*/, Tensor& out) {
+  return call.resize(out, input_sizes);
+}
+
+// grad_in[…, window, …, k] adds to out[…, window * step + k, …].
+Status unfold_backward(Call& call, const Tensor& grad_in, IntList input_sizes, int64_t dim, int64_t size, int64_t step,
+                       Tensor& out) {
+  ET_TRY(check_same_dtype(call, out, grad_in));
+  ET_TRY(check_sizes(call, out, input_sizes));
+  const CombineRun add = combine_run(Combine::Add, grad_in.dtype);
+  if (add == nullptr) {
+    return call.fail(Status::InvalidType, "grad_in has dtype {}, which has no arithmetic", dtype_name(grad_in.dtype));
+  }
+  if (out.rank() == 0) {
+    return call.fail(Status::NotSupported, "input_sizes is empty: the gradient of a scalar's unfold isn't supported");
+  }
+  ET_ASSIGN(const int d, wrap_dim(call, dim, out.rank()));
+  if (size < 0 || size > out.size(d) || step <= 0) {
+    return call.fail(Status::InvalidArgument, "size {} and step {} make no windows of dimension {} of size {}", size,
+                     step, d, out.size(d));
+  }
+  Dims expected(input_sizes);
+  expected[d] = (out.size(d) - size) / step + 1;
+  const int64_t windows = expected[d];
+  expected.push_back(size);
+  ET_TRY(check_sizes(call, grad_in, expected));
+  zero_fill(out);
+  for (int64_t k = 0; grad_in.numel() > 0 && k < size; ++k) {
+    View from = view_of(grad_in);
+    select_at(from, out.rank(), k);
+    View to = view_of(out);
+    narrow_to(to, d, k, windows, step);
+    combine_views(add, from, to);
+  }
+  return Status::Ok;
 }
 
 constexpr Op kOps[] = {
@@ -678,6 +721,9 @@ constexpr Op kOps[] = {
     gradient_op<diagonal>("aten::diagonal_backward.out",
                           "(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2, *, Tensor(a!) "
                           "out) -> Tensor(a!)"),
+    {"aten::unfold_backward.out",
+     "(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
+     bind<unfold_backward_shape>, bind<unfold_backward>, kPure | kAnyLayout},
 };
 
 }  // namespace
