@@ -10,7 +10,7 @@
 namespace etrt::ops {
 namespace {
 
-// The dtype in which a normalisation of `dtype` computes.
+// The dtype in which a normalisation of `dtype` computes, statistics and parameters included.
 DType compute_dtype(DType dtype) { return dtype == DType::Float64 ? DType::Float64 : DType::Float32; }
 
 Status check_floating(const Call& call, const Tensor& input) {
@@ -113,12 +113,12 @@ Status layer_norm(Call& call, const Tensor& input, IntList normalized_shape, con
   compute_statistics(input, space, eps, stats);
   if (weight == nullptr && bias == nullptr) {
     ET_TRY((map<kFloats>(
-        call, input.dtype, out, [](auto x, auto m, auto r) { return (x - m) * r; }, input, stats.mean, stats.rstd)));
+        call, dtype, out, [](auto x, auto m, auto r) { return (x - m) * r; }, input, stats.mean, stats.rstd)));
   } else {
     const auto affine = [](auto x, auto m, auto r, auto w, auto b) { return (x - m) * r * w + b; };
     const Operand w = weight != nullptr ? Operand(*weight) : Operand(Scalar::of(1.0));
     const Operand b = bias != nullptr ? Operand(*bias) : Operand(Scalar::of(0.0));
-    ET_TRY((map<kFloats>(call, input.dtype, out, affine, input, stats.mean, stats.rstd, w, b)));
+    ET_TRY((map<kFloats>(call, dtype, out, affine, input, stats.mean, stats.rstd, w, b)));
   }
   ET_TRY(copy_values(call, stats.mean, mean));
   return copy_values(call, stats.rstd, rstd);
@@ -202,7 +202,7 @@ Status group_norm(Call& call, const Tensor& input, const Tensor* weight, const T
   Dims bias_sizes(channel_sizes);
   bias_sizes[0] = 1;
   return map<kFloats>(
-      call, input.dtype, out, [](auto x, auto m, auto f, auto b) { return (x - m) * f + b; }, input, centre, factor,
+      call, dtype, out, [](auto x, auto m, auto f, auto b) { return (x - m) * f + b; }, input, centre, factor,
       reshaped(biases, bias_sizes));
 }
 
@@ -302,7 +302,7 @@ Status batch_norm(Call& call, const BatchNorm& a) {
     sizes[d] = 1;
   }
   return map<kFloats>(
-      call, a.input.dtype, a.out, [](auto x, auto f, auto s) { return x * f + s; }, a.input, reshaped(factor, sizes),
+      call, dtype, a.out, [](auto x, auto f, auto s) { return x * f + s; }, a.input, reshaped(factor, sizes),
       reshaped(shift, sizes));
 }
 

@@ -39,13 +39,15 @@ void rank_elements(const C* x, int64_t stride, int64_t n, DType dtype, Ranked* t
   }
 }
 
-// Ascending, equal keys by place: the order of a stable sort.
-inline bool ranks_before(const Ranked& a, const Ranked& b) {
+// Orders, as objects so that algorithms can inline them. These see values only.
+inline constexpr auto key_below = [](const Ranked& a, const Ranked& b) { return a.key < b.key; };
+inline constexpr auto key_above = [](const Ranked& a, const Ranked& b) { return a.key > b.key; };
+// With equal keys by place: the orders of a stable sort.
+inline constexpr auto ranks_before = [](const Ranked& a, const Ranked& b) {
   return a.key < b.key || (a.key == b.key && a.index < b.index);
-}
-// Descending, equal keys by place.
-inline bool ranks_above(const Ranked& a, const Ranked& b) {
+};
+inline constexpr auto ranks_above = [](const Ranked& a, const Ranked& b) {
   return a.key > b.key || (a.key == b.key && a.index < b.index);
-}
+};
 
 }  // namespace etrt::ops

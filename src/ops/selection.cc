@@ -15,10 +15,6 @@
 namespace etrt::ops {
 namespace {
 
-// Comparisons that see values only.
-bool key_less(const Ranked& a, const Ranked& b) { return a.key < b.key; }
-bool key_greater(const Ranked& a, const Ranked& b) { return a.key > b.key; }
-
 // Brings `k` elements of a line to the front: those to be picked.
 using Choose = FunctionRef<void(Ranked* line, int64_t n)>;
 
@@ -109,14 +105,12 @@ Status shape_topk(Call& call, const Tensor& self, int64_t k, int64_t dim, bool /
 Status topk(Call& call, const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted, Tensor& values,
             Tensor& indices) {
   ET_ASSIGN(const int d, wrap_dim(call, dim, self.rank()));
-  if (self.rank() == 0 && k == 0) {
-    return call.fail(Status::InvalidArgument, "k is 0, but a tensor without dimensions has one element");
-  }
+  k = self.rank() == 0 ? 1 : k;  // eager gives a tensor without dimensions back whatever k is
   return pick(call, self, d, k, values, indices, [&](Ranked* line, int64_t n) {
     if (largest) {
-      select_first(line, n, k, sorted, key_greater);
+      select_first(line, n, k, sorted, key_above);
     } else {
-      select_first(line, n, k, sorted, key_less);
+      select_first(line, n, k, sorted, key_below);
     }
   });
 }
@@ -216,7 +210,8 @@ Status kthvalue(Call& call, const Tensor& self, int64_t k, int64_t dim, bool kee
   });
 }
 
-// The lower of the two middle elements, or the first NaN; nanmedian leaves NaNs out unless there is nothing else.
+// The lower of the two middle elements in the order of a stable sort, or the first NaN; nanmedian leaves NaNs out
+// unless there is nothing else.
 void choose_median(Ranked* line, int64_t n, bool skip_nan) {
   const auto is_nan = [](const Ranked& x) { return x.key == kNanKey; };
   int64_t count = n;
@@ -227,7 +222,7 @@ void choose_median(Ranked* line, int64_t n, bool skip_nan) {
     return;
   }
   const int64_t middle = count == 0 ? 0 : (count - 1) / 2;
-  std::nth_element(line, line + middle, line + n, key_less);
+  std::nth_element(line, line + middle, line + n, ranks_before);
   line[0] = line[middle];
 }
 
@@ -236,7 +231,7 @@ Status median_dim(Call& call, const Tensor& self, int64_t dim, bool keepdim, Ten
   // The greatest int64 has the key of a NaN.
   if (!is_float(self.dtype)) {
     return pick_one(call, self, dim, keepdim, values, indices, [](Ranked* line, int64_t n) {
-      std::nth_element(line, line + (n - 1) / 2, line + n, key_less);
+      std::nth_element(line, line + (n - 1) / 2, line + n, ranks_before);
       line[0] = line[(n - 1) / 2];
     });
   }
@@ -271,7 +266,7 @@ Status shape_mode(Call& call, const Tensor& self, int64_t dim, bool keepdim, Ten
 Status mode(Call& call, const Tensor& self, int64_t dim, bool keepdim, Tensor& values, Tensor& indices) {
   const bool floating = is_float(self.dtype);
   return pick_one(call, self, dim, keepdim, values, indices, [floating](Ranked* line, int64_t n) {
-    std::sort(line, line + n, key_less);
+    std::sort(line, line + n, key_below);
     int64_t most = 0;
     int64_t run = 0;
     int64_t best = 0;

@@ -11,10 +11,24 @@
 namespace etrt::ops {
 namespace {
 
-// ---- sort, argsort, msort: always stable, as eager's are ----
+// ---- sort, argsort, msort ----
+
+// Where a stable order isn't asked for, equal elements come in the order in which std::sort leaves them, as eager's do.
+void sort_ranked(Ranked* x, int64_t n, bool stable, bool descending) {
+  if (stable && descending) {
+    std::sort(x, x + n, ranks_above);
+  } else if (stable) {
+    std::sort(x, x + n, ranks_before);
+  } else if (descending) {
+    std::sort(x, x + n, key_above);
+  } else {
+    std::sort(x, x + n, key_below);
+  }
+}
 
 // `values` and `indices` may be null.
-Status sort_lines(Call& call, const Tensor& self, int64_t dim, bool descending, Tensor* values, Tensor* indices) {
+Status sort_lines(Call& call, const Tensor& self, int64_t dim, bool stable, bool descending, Tensor* values,
+                  Tensor* indices) {
   if (!is_real(self.dtype)) {
     return refuse_dtype(call, self);
   }
@@ -49,7 +63,7 @@ Status sort_lines(Call& call, const Tensor& self, int64_t dim, bool descending, 
                     lines.load(tile, 0, reader, self.bytes(), n, x);
                     for (int64_t j = 0; j < lanes; ++j) {
                       rank_elements(x + j, lanes, n, self.dtype, ranked);
-                      std::sort(ranked, ranked + n, descending ? ranks_above : ranks_before);
+                      sort_ranked(ranked, n, stable, descending);
                       for (int64_t i = 0; i < n; ++i) {
                         sorted[i * lanes + j] = x[ranked[i].index * lanes + j];
                         where[i * lanes + j] = ranked[i].index;
@@ -72,25 +86,27 @@ Status shape_sort(Call& call, const Tensor& self, int64_t dim, bool /*descending
   return call.resize(indices, self.sizes());
 }
 Status sort(Call& call, const Tensor& self, int64_t dim, bool descending, Tensor& values, Tensor& indices) {
-  return sort_lines(call, self, dim, descending, &values, &indices);
+  return sort_lines(call, self, dim, false, descending, &values, &indices);
 }
 Status shape_sort_stable(Call& call, const Tensor& self, std::optional<bool> /*stable*/, int64_t dim, bool descending,
                          Tensor& values, Tensor& indices) {
   return shape_sort(call, self, dim, descending, values, indices);
 }
-Status sort_stable(Call& call, const Tensor& self, std::optional<bool> /*stable*/, int64_t dim, bool descending,
+Status sort_stable(Call& call, const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending,
                    Tensor& values, Tensor& indices) {
-  return sort_lines(call, self, dim, descending, &values, &indices);
+  return sort_lines(call, self, dim, stable.value_or(false), descending, &values, &indices);
 }
 Status shape_argsort(Call& call, const Tensor& self, bool /*stable*/, int64_t dim, bool /*descending*/, Tensor& out) {
   ET_TRY(wrap_dim(call, dim, self.rank()).status());
   return call.resize(out, self.sizes());
 }
-Status argsort(Call& call, const Tensor& self, bool /*stable*/, int64_t dim, bool descending, Tensor& out) {
-  return sort_lines(call, self, dim, descending, nullptr, &out);
+Status argsort(Call& call, const Tensor& self, bool stable, int64_t dim, bool descending, Tensor& out) {
+  return sort_lines(call, self, dim, stable, descending, nullptr, &out);
 }
 Status shape_msort(Call& call, const Tensor& self, Tensor& out) { return call.resize(out, self.sizes()); }
-Status msort(Call& call, const Tensor& self, Tensor& out) { return sort_lines(call, self, 0, false, &out, nullptr); }
+Status msort(Call& call, const Tensor& self, Tensor& out) {
+  return sort_lines(call, self, 0, false, false, &out, nullptr);
+}
 
 // ---- searchsorted, bucketize ----
 
@@ -164,7 +180,8 @@ Status search_rows(Call& call, const Search& a, Tensor& out) {
     if (a.sorter != nullptr) {
       ET_ASSIGN(rows, in_sorted_order<C>(call, rows, *a.sorter));
     }
-    ET_ASSIGN(const Tensor values, as_rows(call, a.values, kNativeDType<C>));
+    ET_ASSIGN(Tensor values, as_rows(call, a.values, a.common));  // where a number may wrap
+    ET_ASSIGN(values, as_rows(call, values, kNativeDType<C>));
     Tensor places = call.scratch_tensor(DType::Int64, values.sizes());
     const int64_t n = rows.size(rows.rank() - 1);
     const int64_t per_row = rows.rank() == 1 ? values.numel() : values.size(values.rank() - 1);

@@ -300,8 +300,9 @@ Status renorm(Call& call, const Tensor& self, Scalar p, int64_t dim, Scalar maxn
         return norm_value > static_cast<T>(limit) ? static_cast<T>(limit) / (norm_value + T{1e-7}) : T{1};
       },
       factors)));
+  // Half factors would be rounded.
   return map<kFloats | kComplexes>(
-      call, self.dtype, out, [](auto a, auto b) { return a * b; }, self, factors);
+      call, is_complex(self.dtype) ? self.dtype : real, out, [](auto a, auto b) { return a * b; }, self, factors);
 }
 
 // ---- logsumexp ----

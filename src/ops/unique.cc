@@ -195,7 +195,7 @@ Status unique2(Call& call, const Tensor& self, bool /*sorted*/, bool return_inve
 }
 Status unique_consecutive(Call& call, const Tensor& self, bool return_inverse, bool return_counts,
                           std::optional<int64_t> dim, Tensor& values, Tensor& inverse, Tensor& counts) {
-  if (dim.has_value()) {
+  if (dim.has_value() && (*dim != 0 || self.rank() != 1)) {  // else the elements are the slices
     return unique_slices(call, self, *dim, false, {values, inverse, &counts, true, true});
   }
   return unique_flat(call, self, false, {values, inverse, &counts, return_inverse, return_counts});
@@ -448,9 +448,10 @@ Status histogram(Call& call, const Tensor& self, int64_t bins, std::optional<Dou
     const C low = static_cast<C>(limits.low);
     const C high = static_cast<C>(limits.high);
     const C step = (high - low) / static_cast<C>(bins);
-    // From both ends, so that both are exact.
+    // From both ends, so that both are exact; rounded once, as eager does.
     for (int64_t i = 0; i <= bins; ++i) {
-      edges.as<C>()[i] = i < (bins + 1) / 2 ? low + step * static_cast<C>(i) : high - step * static_cast<C>(bins - i);
+      edges.as<C>()[i] =
+          i < (bins + 1) / 2 ? std::fma(step, static_cast<C>(i), low) : std::fma(-step, static_cast<C>(bins - i), high);
     }
   });
   return fill_histogram(call, self, weight, density, edges, hist, bin_edges);
