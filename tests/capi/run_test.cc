@@ -1,0 +1,262 @@
+// Running methods: answers, memory of inputs and outputs, threads.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "support.h"
+
+using namespace etrt::test;
+using et::Status;
+using et::Tensor;
+
+namespace {
+
+constexpr int64_t kImages = 64;
+
+et::Method mul_add() { return load_method("python/mul_add_planned_reuse.pte"); }
+
+}  // namespace
+
+TEST_CASE("the digit classifier answers as eager PyTorch does") {
+  const std::vector<float> images = read_npy<float>("digits_images.npy");
+  const std::vector<float> expected = read_npy<float>("digits_expected.npy");
+  const std::vector<int64_t> labels = read_npy<int64_t>("digits_labels.npy");
+  et::Method method = load_method("digits.pte");
+  // All at once, and one by one.
+  for (const int64_t batch : {kImages, int64_t{1}}) {
+    int64_t right = 0;
+    for (int64_t first = 0; first < kImages; first += batch) {
+      const auto outputs = method.run({Tensor::borrow(images.data() + first * 64, {batch, 1, 8, 8})}).value();
+      const std::vector<float> got = values<float>(outputs[0]);
+      REQUIRE(got.size() == static_cast<size_t>(batch * 10));
+      for (size_t i = 0; i < got.size(); ++i) {
+        CHECK(got[i] == doctest::Approx(expected[static_cast<size_t>(first * 10) + i]).epsilon(1e-4));
+      }
+      for (int64_t row = 0; row < batch; ++row) {
+        const auto begin = got.begin() + row * 10;
+        right += std::max_element(begin, begin + 10) - begin == labels[static_cast<size_t>(first + row)] ? 1 : 0;
+      }
+    }
+    CHECK(right >= 63);
+  }
+}
+
+TEST_CASE("inputs are read at each run, from where they are") {
+  for (const char* program : {"python/mul_add_planned_reuse.pte", "python/mul_add_planned_naive.pte",
+                              "python/mul_add_unplanned_reuse.pte", "python/mul_add_unplanned_naive.pte"}) {
+    CAPTURE(program);
+    et::Method method = load_method(program);
+    std::vector<float> x(6, 1.0F);
+    std::vector<float> y(6, 2.0F);
+    REQUIRE(method.set_inputs({Tensor::borrow(x.data(), {2, 3}), Tensor::borrow(y.data(), {2, 3})}).ok());
+    for (int run = 0; run < 4; ++run) {
+      std::fill(x.begin(), x.end(), static_cast<float>(run));
+      REQUIRE(method.execute().ok());
+      CHECK(values<float>(*method.output(0)) == std::vector<float>(6, static_cast<float>(2 * run + 1)));
+      CHECK(x == std::vector<float>(6, static_cast<float>(run)));  // never written
+    }
+  }
+}
+
+TEST_CASE("misaligned memory gives the same answer") {
+  et::Method method = mul_add();
+  std::vector<char> bytes(6 * sizeof(float) + 1);
+  const std::vector<float> numbers = {1, 2, 3, 4, 5, 6};
+  std::memcpy(bytes.data() + 1, numbers.data(), 6 * sizeof(float));
+  const Tensor x = Tensor::borrow(et::DType::Float32, bytes.data() + 1, {2, 3});
+  const auto outputs = method.run({x, x}).value();  // the same one twice
+  CHECK(values<float>(outputs[0]) == std::vector<float>{2, 5, 10, 17, 26, 37});
+}
+
+TEST_CASE("a result keeps its numbers as long as it is held, and after the method has gone") {
+  std::vector<et::Value> kept;
+  {
+    et::Method method = mul_add();
+    for (int run = 0; run < 5; ++run) {
+      const std::vector<float> x(6, static_cast<float>(run));
+      kept.push_back(method.run({Tensor::borrow(x.data(), {2, 3}), Tensor::borrow(x.data(), {2, 3})}).value()[0]);
+    }
+  }
+  for (int run = 0; run < 5; ++run) {
+    CHECK(values<float>(kept[static_cast<size_t>(run)]) == std::vector<float>(6, static_cast<float>(run * run + 1)));
+  }
+}
+
+TEST_CASE("a held result given back as the input") {
+  et::Method method = load_method("python/add_one.pte");
+  const std::vector<float> zeros(6);
+  const et::Value first = method.run({Tensor::borrow(zeros.data(), {2, 3})}).value()[0];
+  REQUIRE(method.set_input(0, first).ok());
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(method.execute().ok());
+    CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 2.0F));
+  }
+  CHECK(values<float>(first) == std::vector<float>(6, 1.0F));
+}
+
+TEST_CASE("a borrowed output given back as the input is copied") {
+  et::Method method = load_method("python/add_one.pte");
+  const std::vector<float> zeros(6);
+  REQUIRE(method.set_input(0, Tensor::borrow(zeros.data(), {2, 3})).ok());
+  REQUIRE(method.execute().ok());
+  et_value output{};
+  REQUIRE(et_method_get_output(method.raw(), 0, &output) == ET_OK);
+  CHECK(output.hold == nullptr);
+  REQUIRE(et_method_set_input(method.raw(), 0, &output) == ET_OK);
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(method.execute().ok());
+    CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 2.0F));
+  }
+}
+
+TEST_CASE("an output in the caller's memory") {
+  et::Method method = mul_add();
+  std::vector<float> x(6, 2.0F);
+  std::vector<float> room(8, -1.0F);
+  REQUIRE(method.set_inputs({Tensor::borrow(x.data(), {2, 3}), Tensor::borrow(x.data(), {2, 3})}).ok());
+  REQUIRE(method.set_output(0, Tensor::borrow(room.data() + 1, {2, 3})).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(room == std::vector<float>{-1, 5, 5, 5, 5, 5, 5, -1});
+  CHECK(method.output_view(0)->data() == room.data() + 1);
+  // Where an input is, too.
+  REQUIRE(method.set_output(0, Tensor::borrow(x.data(), {2, 3})).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(x == std::vector<float>(6, 5.0F));
+  // Back in the method's own.
+  REQUIRE(method.reset_output(0).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(x == std::vector<float>(6, 5.0F));
+  CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 26.0F));
+}
+
+TEST_CASE("outputs of every kind") {
+  et::Method method = load_method("python/outputs.pte");  // x + 1, None, 3, x, 2.5
+  const std::vector<float> x = {1, 2, 3};
+  const std::vector<et::Value> outputs = method.run({Tensor::borrow(x.data(), {3})}).value();
+  REQUIRE(outputs.size() == 5);
+  CHECK(values<float>(outputs[0]) == std::vector<float>{2, 3, 4});
+  CHECK(outputs[1].is_none());
+  CHECK(outputs[2].as_int().value() == 3);
+  CHECK(values<float>(outputs[3]) == x);
+  CHECK(outputs[4].as_double().value() == 2.5);
+  check_error(outputs[2].as_tensor(), Status::InvalidType, {"int", "tensor"});
+}
+
+TEST_CASE("a written input: planned starts over, not planned keeps the write") {
+  for (const bool planned : {true, false}) {
+    CAPTURE(planned);
+    const et::Program program = load(planned ? "python/write_planned.pte" : "python/write_unplanned.pte");
+    const auto infos = program.inputs("forward").value();
+    CHECK(infos[0].written);
+    CHECK(infos[0].planned == planned);
+    CHECK_FALSE(infos[1].written);
+    et::Method method = et::Method::load(program, "forward").value();
+    std::vector<float> x(3, 1.0F);
+    std::vector<float> y(3, 1.0F);
+    REQUIRE(method.set_inputs({Tensor::borrow(x.data(), {3}), Tensor::borrow(y.data(), {3})}).ok());
+    for (int run = 1; run <= 3; ++run) {
+      REQUIRE(method.execute().ok());
+      CHECK(x == std::vector<float>(3, planned ? 1.0F : static_cast<float>(1 + run)));
+    }
+  }
+}
+
+TEST_CASE("memory is known before anything is allocated, and limited") {
+  const et::Program program = load("digits.pte");
+  const et::MethodMemory memory = et::Method::memory(program, "forward").value();
+  CHECK(memory.planned_bytes > 0);
+  CHECK(memory.total_bytes == memory.planned_bytes + memory.state_bytes);
+  CHECK(memory.arena_count >= 1);
+  check_error(et::Method::load(program, "forward", {.memory_limit = 100}), Status::MemoryAllocationFailed,
+              {"forward", "100", std::to_string(memory.total_bytes)});
+  CHECK(et::Method::load(program, "forward", {.memory_limit = memory.total_bytes}).ok());
+}
+
+TEST_CASE("an allocator of the caller's") {
+  struct Counts {
+    size_t allocated = 0;
+    size_t freed = 0;
+    bool empty = false;
+  } counts;
+  et_allocator allocator{};
+  allocator.user_data = &counts;
+  allocator.allocate = [](void* user, size_t size, size_t alignment) -> void* {
+    auto& c = *static_cast<Counts*>(user);
+    if (c.empty) {
+      return nullptr;
+    }
+    ++c.allocated;
+    return ::operator new(size, std::align_val_t(alignment));
+  };
+  allocator.free = [](void* user, void* memory, size_t) {
+    ++static_cast<Counts*>(user)->freed;
+    ::operator delete(memory, std::align_val_t(64));
+  };
+  {
+    et::Method method = load_method("digits.pte", "forward", {.allocator = &allocator});
+    const std::vector<float> image(64);
+    CHECK(method.run({Tensor::borrow(image.data(), {1, 1, 8, 8})}).ok());
+    CHECK(counts.allocated > 0);
+  }
+  CHECK(counts.allocated == counts.freed);
+  counts.empty = true;
+  check_error(et::Method::load(load("digits.pte"), "forward", {.allocator = &allocator}),
+              Status::MemoryAllocationFailed, {"forward"});
+}
+
+TEST_CASE("a step limit") {
+  et::Method method = load_method("digits.pte", "forward", {.step_limit = 3});
+  const std::vector<float> image(64);
+  check_error(method.run({Tensor::borrow(image.data(), {1, 1, 8, 8})}), Status::InvalidProgram, {"forward", "3"});
+}
+
+TEST_CASE("one program, many threads") {
+  const et::Program program = load("digits.pte");
+  const std::vector<float> images = read_npy<float>("digits_images.npy");
+  const std::vector<float> expected = read_npy<float>("digits_expected.npy");
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      et::Method method = et::Method::load(program, "forward").value();
+      for (size_t i = t; i < 64; i += 4) {
+        const auto outputs = method.run({Tensor::borrow(images.data() + i * 64, {1, 1, 8, 8})}).value();
+        const std::vector<float> got = values<float>(outputs[0]);
+        for (size_t k = 0; k < 10; ++k) {
+          wrong += std::abs(got[k] - expected[i * 10 + k]) > 1e-4F ? 1 : 0;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("handles may be freed in any order") {
+  et_program* program = nullptr;
+  et_method* method = nullptr;
+  et_state* state = nullptr;
+  REQUIRE(et_program_load_file(data_path("python/counter.pte").c_str(), nullptr, &program) == ET_OK);
+  REQUIRE(et_method_load(program, "forward", nullptr, &method) == ET_OK);
+  et_program_free(program);
+  REQUIRE(et_method_get_state(method, &state) == ET_OK);
+  const std::vector<float> x(6);
+  const int64_t sizes[] = {2, 3};
+  et_value input{};
+  input.kind = ET_KIND_TENSOR;
+  input.u.as_tensor = {const_cast<float*>(x.data()), sizes, nullptr, ET_DTYPE_FLOAT32, 2, 0, 0};
+  REQUIRE(et_method_set_input(method, 0, &input) == ET_OK);
+  REQUIRE(et_method_execute(method) == ET_OK);
+  et_value output{};
+  REQUIRE(et_method_get_output(method, 0, &output) == ET_OK);
+  REQUIRE(et_value_hold(method, &output) == ET_OK);
+  et_method_free(method);
+  CHECK(static_cast<const float*>(output.u.as_tensor.data)[5] == 1.0F);
+  CHECK(et_state_count(state) == 1);
+  et_value_release(&output);
+  et_value_release(&output);  // again: nothing
+  CHECK(output.hold == nullptr);
+  et_state_free(state);
+}

@@ -1,0 +1,80 @@
+// etrt ops, etrt info
+#include <et/runtime.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "commands.h"
+
+namespace etrt::tool {
+
+const char* const kOpsUsage =
+    "usage: etrt ops [TEXT]\n"
+    "\n"
+    "Lists the operators there are, or those whose name has TEXT in it.\n";
+
+const char* const kInfoUsage =
+    "usage: etrt info\n"
+    "\n"
+    "Shows the version, the processor, the threads that kernels use and the delegate backends there are.\n";
+
+namespace {
+
+// The processor's name and those of its features that matter for kernels, where the system tells.
+void print_processor() {
+  std::ifstream cpu("/proc/cpuinfo");
+  std::string name;
+  std::string flags;
+  for (std::string line; std::getline(cpu, line) && (name.empty() || flags.empty());) {
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos && line.starts_with("model name")) {
+      name = line.substr(colon + 2);
+    } else if (colon != std::string::npos && (line.starts_with("flags") || line.starts_with("Features"))) {
+      flags = line.substr(colon + 1) + " ";
+    }
+  }
+  std::printf("processor   %s, %u cores\n", name.empty() ? "unknown" : name.c_str(),
+              std::thread::hardware_concurrency());
+  std::string found;
+  for (const char* flag : {"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "amx_int8",
+                           "amx_bf16", "asimd", "asimddp", "sve", "i8mm"}) {
+    if (flags.find(std::string(" ") + flag + " ") != std::string::npos) {
+      found += (found.empty() ? "" : " ") + std::string(flag);
+    }
+  }
+  std::printf("features    %s\n", found.empty() ? "none known" : found.c_str());
+}
+
+}  // namespace
+
+int ops(Words words) {
+  if (words.size() > 1) {
+    return wrong_usage("expected one text at most", kOpsUsage);
+  }
+  for (const std::string& name : et::operator_names()) {
+    if (words.empty() || name.find(words[0]) != std::string::npos) {
+      std::printf("%s\n", name.c_str());
+    }
+  }
+  return kDone;
+}
+
+int info(Words words) {
+  if (!words.empty()) {
+    return wrong_usage("info takes no arguments", kInfoUsage);
+  }
+  std::printf("etrt        %s, ABI %u\n", et::version(), et_abi_version());
+  print_processor();
+  std::printf("threads     %zu\n", et::thread_count());
+  std::printf("operators   %zu\n", et_operator_count());
+  std::string backends;
+  for (const std::string& name : et::backend_names()) {
+    backends += (backends.empty() ? "" : ", ") + name + (et::backend_is_available(name) ? "" : " (not available)");
+  }
+  std::printf("backends    %s\n", backends.empty() ? "none" : backends.c_str());
+  return kDone;
+}
+
+}  // namespace etrt::tool
