@@ -1,5 +1,6 @@
 #include "inputs.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -140,21 +141,33 @@ et::Result<et::Tensor> from_npy(const std::string& path, const et::TensorInfo& i
   return et::Tensor::share(info.dtype, array->data(), array->owner(), Sizes(sizes.begin(), sizes.end()), strides);
 }
 
-et::Result<et::Tensor> from_random(std::string_view range, const et::TensorInfo& info,
+struct Range {
+  double low;
+  double high;
+};
+
+// ":LOW:HIGH", or nothing for `fallback`.
+et::Result<Range> parse_range(std::string_view text, Range fallback) {
+  if (text.empty()) {
+    return fallback;
+  }
+  const size_t colon = std::min(text.find(':', 1), text.size());
+  const double low = parse_number(text.substr(1, colon - 1)).value_or(NAN);
+  const double high = parse_number(text.substr(std::min(colon + 1, text.size()))).value_or(NAN);
+  if (!(low <= high)) {
+    return Error(Status::InvalidArgument, "expected random:LOW:HIGH, as in random:-1:1");
+  }
+  return Range{low, high};
+}
+
+et::Result<et::Tensor> from_random(std::string_view range_text, const et::TensorInfo& info,
                                    const std::optional<Sizes>& given, std::mt19937_64& random) {
   const bool whole = is_integer(info.dtype);
-  double low = 0;
-  double high = whole ? 9 : 1;
-  if (!range.empty()) {
-    const size_t colon = range.find(':', 1);
-    const auto first = parse_number(range.substr(1, colon - 1));
-    const auto last = colon == std::string_view::npos ? std::nullopt : parse_number(range.substr(colon + 1));
-    if (!first || !last || *first > *last) {
-      return Error(Status::InvalidArgument, "expected random:LOW:HIGH, as in random:-1:1");
-    }
-    low = *first;
-    high = *last;
+  const et::Result<Range> range = parse_range(range_text, whole ? Range{0, 9} : Range{0, 1});
+  if (!range) {
+    return range.error();
   }
+  const auto [low, high] = *range;
   if (!is_number(info.dtype)) {
     return Error(Status::NotSupported,
                  std::string("there are no random numbers of ") + et::dtype_name(info.dtype) + "; give a file");

@@ -124,13 +124,14 @@ class [[nodiscard]] Result {
     check();
     return *std::get_if<0>(&state_);
   }
-  T&& value() && {
+  // By value, so that `for (x : f().value())` may keep it.
+  T value() && {
     check();
     return std::move(*std::get_if<0>(&state_));
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

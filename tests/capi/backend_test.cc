@@ -26,12 +26,14 @@ class AddOne : public et::Delegate {
   explicit AddOne(Counts& counts) : counts_(counts) {}
   ~AddOne() override { ++counts_.destroyed; }
   et::Result<void> execute(et::Call& call) override {
-    const et::TensorView in = call.tensor(0).value();
-    if (auto done = call.resize(call.arg_count() - 1, in.sizes()); !done) {
+    // The exporter passes the number 1 as a first input.
+    const size_t out = call.arg_count() - 1;
+    const et::TensorView in = call.tensor(out - 1).value();
+    if (auto done = call.resize(out, in.sizes()); !done) {
       return done;
     }
     const auto from = in.values<float>().value();
-    const auto to = call.tensor(call.arg_count() - 1)->values<float>().value();
+    const auto to = call.tensor(out)->values<float>().value();
     std::transform(from.begin(), from.end(), to.begin(), [](float v) { return v + 1; });
     return {};
   }

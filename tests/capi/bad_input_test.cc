@@ -83,13 +83,13 @@ TEST_CASE("a wrong magic") {
   check_error(et::Program::load(data_path("make_digits.py")), Status::InvalidProgram, {"make_digits.py", "text"});
   std::string other = file_text(data_path("digits.pte"));
   other.replace(4, 4, "XX12");
-  check_error(et::Program::load_copy(as_bytes(other)), Status::InvalidProgram, {"XX12", "ET12"});
+  check_error(et::Program::load_copy(as_bytes(other)), Status::InvalidProgram, {"not an ExecuTorch program"});
 }
 
 TEST_CASE("a missing .ptd names the keys that it should have") {
   const et::Program program = load("python/external.pte");
-  check_error(et::Method::load(program, "forward"), Status::InvalidExternalData, {"weight", "bias", ".ptd"});
-  check_error(program.can_run(), Status::InvalidExternalData, {"weight", "bias"});
+  check_error(et::Method::load(program, "forward"), Status::InvalidState, {"weight", "bias", ".ptd"});
+  check_error(program.can_run(), Status::InvalidState, {"weight", "bias"});
   check_error(et::Program::load(data_path("python/external.pte"), {.data_paths = {"/nowhere/weights.ptd"}}),
               Status::AccessFailed, {"/nowhere/weights.ptd"});
 
