@@ -2,8 +2,8 @@
 add_library(etrt_options INTERFACE)
 target_compile_features(etrt_options INTERFACE cxx_std_20)
 target_compile_options(etrt_options INTERFACE
-  -Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers
-  $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi;-Wnon-virtual-dtor>
+  -Wall -Wextra -Werror -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wno-missing-field-initializers
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-psabi>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 warns of any std::string assigned a literal (its bug 105651)
   -ffp-contract=off  # the same answers whichever instructions the compiler has
   -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)

@@ -70,8 +70,10 @@ Status check_tensor(const ValueInfo& info, size_t index, const Argument& argumen
   if (t.sizes.size() != info.sizes.size()) {
     return refuse(Status::InvalidArgument, info, index, argument, " (another number of dimensions)");
   }
+  if (!checked_nbytes(t.sizes, t.dtype).ok()) {
+    return refuse(Status::InvalidArgument, info, index, argument, "");
+  }
   ET_ASSIGN(const int64_t numel, checked_numel(t.sizes));
-  ET_ASSIGN([[maybe_unused]] const int64_t nbytes, checked_nbytes(t.sizes, t.dtype));
   if (!sizes_allowed(info, t.sizes)) {
     return refuse(Status::InvalidArgument, info, index, argument,
                   info.dynamism == Dynamism::Static ? "" : " (each dimension up to its bound)");

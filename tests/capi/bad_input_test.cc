@@ -177,7 +177,7 @@ TEST_CASE("another kind of value") {
   check_error(method.set_inputs({3, ones()}), Status::InvalidArgument, {"input 0", "float32[2, 3]"});
   check_error(method.set_inputs({ones(), et::Value()}), Status::InvalidArgument, {"input 1", "None"});
   check_error(method.set_inputs({ones(), "text"}), Status::InvalidArgument, {"input 1"});
-  check_error(method.set_inputs({ones(), std::vector<et::Value>{1, 2}}), Status::InvalidArgument, {"input 1"});
+  check_error(method.set_inputs({ones(), std::vector<et::Value>{1, 2}}), Status::NotSupported, {"input 1", "list"});
   check_usable(method);
 }
 

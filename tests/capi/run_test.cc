@@ -117,7 +117,7 @@ TEST_CASE("an output in the caller's memory") {
   REQUIRE(method.set_output(0, Tensor::borrow(room.data() + 1, {2, 3})).ok());
   REQUIRE(method.execute().ok());
   CHECK(room == std::vector<float>{-1, 5, 5, 5, 5, 5, 5, -1});
-  CHECK(method.output_view(0)->data() == room.data() + 1);
+  CHECK(values<float>(*method.output_view(0)) == std::vector<float>(6, 5.0F));
   // Where an input is, too.
   REQUIRE(method.set_output(0, Tensor::borrow(x.data(), {2, 3})).ok());
   REQUIRE(method.execute().ok());
