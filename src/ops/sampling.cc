@@ -1,741 +1,21 @@
-// Resizing of images and sampling at given points.
+// Sampling of images at given points.
 //
-// Every resizing is separable: along one dimension an output element is a weighted sum of a few
-// neighbouring input elements, its taps. The modes differ in how taps are made; one engine applies them
-// dimension by dimension, forward or, for gradients, backward.
+// The 16-bit floats round after every operation, as eager does: a position's rounding decides which
+// elements are sampled, so that computing in float would give other answers, not more exact ones.
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
-#include <vector>
+#include <type_traits>
 
+#include "core/half.h"
 #include "core/thread_pool.h"
 #include "ops/convolve.h"
-#include "ops/strided_copy.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // elements worth a thread
-
-enum class Mode { kNearest, kNearestExact, kLinear, kCubic, kLinearSmooth, kCubicSmooth, kLanczosSmooth };
-
-constexpr bool is_nearest(Mode mode) { return mode == Mode::kNearest || mode == Mode::kNearestExact; }
-// Smooth modes widen their filter when the image shrinks, against aliasing.
-constexpr bool is_smooth(Mode mode) { return mode >= Mode::kLinearSmooth; }
-constexpr int64_t taps_of(Mode mode) {
-  switch (mode) {
-    case Mode::kNearest:
-    case Mode::kNearestExact:
-      return 1;
-    case Mode::kLinear:
-    case Mode::kLinearSmooth:
-      return 2;
-    case Mode::kCubic:
-    case Mode::kCubicSmooth:
-      return 4;
-    case Mode::kLanczosSmooth:
-      return 6;
-  }
-  return 0;
-}
-
-// The taps along one dimension: output o is the sum of weights[o * width + t] * input[first[o] + t], t < count[o].
-template <class C>
-struct Taps {
-  int64_t in = 0;
-  int64_t out = 0;
-  int64_t width = 0;
-  bool identity = false;
-  int64_t* first = nullptr;
-  int64_t* count = nullptr;
-  C* weights = nullptr;
-};
-
-// One dimension of a resizing.
-struct Axis {
-  int64_t in = 1;
-  int64_t out = 1;
-  double factor = 0;  // as asked for; 0: the sizes decide
-};
-
-struct Resize {
-  Mode mode;
-  int rank;
-  bool align_corners;
-  std::array<Axis, kMaxSpatial> axes;
-  bool backward = false;
-  bool bytes = false;  // an 8-bit image, resized in integers
-  bool snaps = true;   // see nearest_index
-};
-
-// Is an axis left as it is, though a factor may say otherwise? Eager decides this case by case.
-bool passes_through(const Resize& resize, const Axis& axis) {
-  if (axis.in != axis.out) {
-    return false;
-  }
-  switch (resize.mode) {
-    case Mode::kNearest:
-      return resize.snaps;
-    case Mode::kNearestExact:
-      return false;
-    case Mode::kLinear:
-      return true;
-    case Mode::kCubic:
-      return resize.bytes;
-    default:
-      return !resize.backward;
-  }
-}
-
-// Input positions per output position.
-template <class C>
-C step_of(const Axis& axis, bool align_corners) {
-  if (align_corners) {
-    return axis.out > 1 ? static_cast<C>(axis.in - 1) / static_cast<C>(axis.out - 1) : C{};
-  }
-  return axis.factor > 0 ? static_cast<C>(1.0 / axis.factor) : static_cast<C>(axis.in) / static_cast<C>(axis.out);
-}
-
-// A float as an index into `size` elements, whatever it is.
-template <class C>
-int64_t index_of(C value, int64_t size) {
-  if (!(value > C{})) {
-    return 0;
-  }
-  return value >= static_cast<C>(size - 1) ? size - 1 : static_cast<int64_t>(value);
-}
-
-// `snaps`: an image that keeps or doubles its size does so exactly, whatever factor was asked for.
-template <class C>
-int64_t nearest_index(const Axis& axis, C step, Mode mode, bool snaps, int64_t o) {
-  if (snaps && (axis.out == axis.in || axis.out == 2 * axis.in)) {
-    return axis.out == axis.in ? o : o / 2;
-  }
-  const C at = (static_cast<C>(o) + (mode == Mode::kNearestExact ? C{0.5} : C{})) * step;
-  return index_of(std::floor(static_cast<float>(at)), axis.in);
-}
-
-template <class C>
-C cubic_weight(C x, C a) {
-  x = std::abs(x);
-  if (x < 1) {
-    return ((a + 2) * x - (a + 3)) * x * x + 1;
-  }
-  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : C{};
-}
-
-template <class C>
-C filter(Mode mode, C x) {
-  const auto sinc = [](C v) {
-    const C angle = v * std::numbers::pi_v<C>;
-    return v == 0 ? C{1} : std::sin(angle) / angle;
-  };
-  switch (mode) {
-    case Mode::kLinear:
-    case Mode::kLinearSmooth:
-      return std::max(C{1} - std::abs(x), C{});
-    case Mode::kCubic:
-      return cubic_weight(x, C{-0.75});
-    case Mode::kCubicSmooth:
-      return cubic_weight(x, C{-0.5});
-    case Mode::kLanczosSmooth:
-      return std::abs(x) < 3 ? sinc(x) * sinc(x / 3) : C{};
-    default:
-      return C{1};
-  }
-}
-
-// The position in the input, a fraction, that output `o` stands for.
-template <class C>
-C source_position(C step, bool align_corners, Mode mode, int64_t o) {
-  if (align_corners) {
-    return step * static_cast<C>(o);
-  }
-  const C position = step * (static_cast<C>(o) + C{0.5}) - C{0.5};
-  return mode == Mode::kLinear && position < 0 ? C{} : position;
-}
-
-// Taps around a position; those beyond an edge count for the edge.
-template <class C>
-void fill_sharp_taps(const Axis& axis, Mode mode, bool align_corners, Taps<C>& taps) {
-  const C step = step_of<C>(axis, align_corners);
-  const int64_t reach = taps.width / 2;
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const C position = source_position(step, align_corners, mode, o);
-    const C floor = std::floor(position);
-    const C fraction = std::clamp(position - floor, C{}, C{1});
-    const int64_t left =
-        floor < 0 ? std::max<int64_t>(static_cast<int64_t>(std::max(floor, C{-4})), -4) : index_of(floor, axis.in);
-    C* weights = taps.weights + o * taps.width;
-    std::fill(weights, weights + taps.width, C{});
-    const int64_t first = std::clamp<int64_t>(left - reach + 1, 0, axis.in - 1);
-    int64_t last = first;
-    for (int64_t t = 0; t < taps.width; ++t) {
-      const int64_t from_left = t - reach + 1;
-      const int64_t at = std::clamp<int64_t>(left + from_left, 0, axis.in - 1);
-      // The two weights of linear add up to exactly 1.
-      weights[at - first] += mode == Mode::kLinear ? (t == 0 ? C{1} - fraction : fraction)
-                                                   : filter(mode, fraction - static_cast<C>(from_left));
-      last = std::max(last, at);
-    }
-    taps.first[o] = first;
-    taps.count[o] = last - first + 1;
-  }
-}
-
-// How far the widened filter of a smooth mode reaches.
-template <class C>
-C smooth_reach(const Axis& axis, Mode mode, bool align_corners) {
-  return static_cast<C>(taps_of(mode)) / 2 * std::max(step_of<C>(axis, align_corners), C{1});
-}
-
-template <class C>
-void fill_smooth_taps(const Axis& axis, Mode mode, bool align_corners, Taps<C>& taps) {
-  const C step = step_of<C>(axis, align_corners);
-  const C reach = smooth_reach<C>(axis, mode, align_corners);
-  const C narrow = step >= 1 ? C{1} / step : C{1};
-  for (int64_t o = 0; o < axis.out; ++o) {
-    const C center = step * (static_cast<C>(o) + C{0.5});
-    const int64_t first = index_of(center - reach + C{0.5}, axis.in);
-    const int64_t end = index_of(center + reach + C{0.5}, axis.in + 1);
-    const int64_t count = std::clamp<int64_t>(end - first, 0, taps.width);
-    C* weights = taps.weights + o * taps.width;
-    std::fill(weights, weights + taps.width, C{});
-    C total{};
-    for (int64_t t = 0; t < count; ++t) {
-      weights[t] = filter(mode, (static_cast<C>(t + first) - center + C{0.5}) * narrow);
-      total += weights[t];
-    }
-    for (int64_t t = 0; t < count && total != 0; ++t) {
-      weights[t] /= total;
-    }
-    taps.first[o] = first;
-    taps.count[o] = count;
-  }
-}
-
-template <class C>
-Taps<C> make_taps(Call& call, const Resize& resize, const Axis& axis) {
-  const Mode mode = resize.mode;
-  Taps<C> taps;
-  taps.in = axis.in;
-  taps.out = axis.out;
-  taps.identity = passes_through(resize, axis);
-  if (taps.identity) {
-    return taps;
-  }
-  taps.width = taps_of(mode);
-  if (is_smooth(mode)) {
-    // A filter wider than the image covers it all.
-    const C reach = smooth_reach<C>(axis, mode, resize.align_corners);
-    taps.width = std::min(index_of(std::ceil(reach), axis.in + 1) * 2 + 1, axis.in);
-  }
-  taps.first = call.scratch<int64_t>(axis.out);
-  taps.count = call.scratch<int64_t>(axis.out);
-  taps.weights = call.scratch<C>(axis.out * taps.width);
-  if (is_smooth(mode)) {
-    fill_smooth_taps(axis, mode, resize.align_corners, taps);
-  } else if (is_nearest(mode)) {
-    const C step = step_of<C>(axis, false);
-    for (int64_t o = 0; o < axis.out; ++o) {
-      taps.first[o] = nearest_index(axis, step, mode, mode == Mode::kNearest && resize.snaps, o);
-      taps.count[o] = 1;
-      taps.weights[o] = C{1};
-    }
-  } else {
-    fill_sharp_taps(axis, mode, resize.align_corners, taps);
-  }
-  return taps;
-}
-
-// --- the engine ---
-
-// Calls body(n, c, i, j) in parallel for every line along dimension `d` of images of these sizes; i and j are the
-// places in the other two dimensions.
-template <class C, class Body>
-void for_each_line(const Image<C>& image, size_t d, Body&& body) {
-  const int64_t outer = image.sizes[d == 0 ? 1 : 0];
-  const int64_t inner = image.sizes[d == 2 ? 1 : 2];
-  const int64_t lines = image.batch * image.channels * outer * inner;
-  parallel_for(lines, std::max<int64_t>(1, kGrain / std::max<int64_t>(image.sizes[d], 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t l = begin; l < end; ++l) {
-                   const int64_t plane = l / (outer * inner);
-                   body(plane / image.channels, plane % image.channels, l / inner % outer, l % inner);
-                 }
-               });
-}
-
-template <class C>
-C* line_of(const Image<C>& image, size_t d, int64_t n, int64_t c, int64_t i, int64_t j) {
-  return image.channel(n, c) + i * image.strides[d == 0 ? 1 : 0] + j * image.strides[d == 2 ? 1 : 2];
-}
-
-// to = taps of from, along dimension d.
-template <class C>
-void apply_along(const Taps<C>& taps, size_t d, const Image<C>& from, const Image<C>& to) {
-  for_each_line(to, d, [&](int64_t n, int64_t c, int64_t i, int64_t j) {
-    const C* in = line_of(from, d, n, c, i, j);
-    C* out = line_of(to, d, n, c, i, j);
-    for (int64_t o = 0; o < taps.out; ++o) {
-      const C* weights = taps.weights + o * taps.width;
-      const C* source = in + taps.first[o] * from.strides[d];
-      C sum{};
-      for (int64_t t = 0; t < taps.count[o]; ++t) {
-        sum += weights[t] * source[t * from.strides[d]];
-      }
-      out[o * to.strides[d]] = sum;
-    }
-  });
-}
-
-// The same for dimensions before the last of images whose last dimension is adjacent in memory: whole rows at a time.
-template <class C>
-void apply_to_rows(const Taps<C>& taps, size_t d, const Image<C>& from, const Image<C>& to) {
-  const int64_t row = to.sizes[2];
-  const int64_t others = to.sizes[d == 0 ? 1 : 0];
-  parallel_for(to.batch * to.channels * others, std::max<int64_t>(1, kGrain / std::max<int64_t>(row * taps.out, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t l = begin; l < end; ++l) {
-                   const int64_t plane = l / others;
-                   const C* in = line_of(from, d, plane / to.channels, plane % to.channels, l % others, 0);
-                   C* out = line_of(to, d, plane / to.channels, plane % to.channels, l % others, 0);
-                   for (int64_t o = 0; o < taps.out; ++o) {
-                     C* target = out + o * to.strides[d];
-                     std::fill(target, target + row, C{});
-                     for (int64_t t = 0; t < taps.count[o]; ++t) {
-                       const C weight = taps.weights[o * taps.width + t];
-                       const C* source = in + (taps.first[o] + t) * from.strides[d];
-                       for (int64_t x = 0; x < row; ++x) {
-                         target[x] += weight * source[x];
-                       }
-                     }
-                   }
-                 }
-               });
-}
-
-template <class C>
-void apply_taps(const Taps<C>& taps, size_t d, const Image<C>& from, const Image<C>& to) {
-  if (d != 2 && (to.sizes[2] == 1 || (from.strides[2] == 1 && to.strides[2] == 1))) {
-    apply_to_rows(taps, d, from, to);
-  } else {
-    apply_along(taps, d, from, to);
-  }
-}
-
-// The gradient: from, shaped as the output, spreads to the inputs it was made of.
-template <class C>
-void apply_transposed(const Taps<C>& taps, size_t d, const Image<C>& from, const Image<C>& to) {
-  for_each_line(to, d, [&](int64_t n, int64_t c, int64_t i, int64_t j) {
-    const C* in = line_of(from, d, n, c, i, j);
-    C* out = line_of(to, d, n, c, i, j);
-    for (int64_t x = 0; x < taps.in; ++x) {
-      out[x * to.strides[d]] = C{};
-    }
-    for (int64_t o = 0; o < taps.out; ++o) {
-      for (int64_t t = 0; t < taps.count[o]; ++t) {
-        out[(taps.first[o] + t) * to.strides[d]] += taps.weights[o * taps.width + t] * in[o * from.strides[d]];
-      }
-    }
-  });
-}
-
-template <class C>
-using Axes = std::array<Taps<C>, kMaxSpatial>;
-
-template <class C>
-Image<C> scratch_image(Call& call, const Image<C>& like, const std::array<int64_t, kMaxSpatial>& sizes) {
-  return image_of<C>(
-      call.scratch_tensor(kDTypeOf<C>, std::array{like.batch, like.channels, sizes[0], sizes[1], sizes[2]}));
-}
-
-// Runs the taps dimension by dimension, the last one first, through temporary images.
-template <class C, class Apply>
-void run_axes(Call& call, const Axes<C>& axes, const Image<C>& from, const Image<C>& to, Apply&& apply) {
-  std::array<size_t, kMaxSpatial> order{};
-  size_t count = 0;
-  for (size_t d = kMaxSpatial; d-- > 0;) {
-    if (!axes[d].identity) {
-      order[count++] = d;
-    }
-  }
-  if (count == 0) {
-    const std::array sizes{to.batch, to.channels, to.sizes[0], to.sizes[1], to.sizes[2]};
-    strided_copy(sizeof(C), sizes, from.data,
-                 std::array{from.batch_stride, from.channel_stride, from.strides[0], from.strides[1], from.strides[2]},
-                 to.data, std::array{to.batch_stride, to.channel_stride, to.strides[0], to.strides[1], to.strides[2]});
-    return;
-  }
-  Image<C> source = from;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t d = order[i];
-    Image<C> target = to;
-    if (i + 1 < count) {
-      std::array sizes = source.sizes;
-      sizes[d] = to.sizes[d];
-      target = scratch_image(call, source, sizes);
-    }
-    apply(axes[d], d, source, target);
-    source = target;
-  }
-}
-
-// --- 8-bit images: weights are integers with a common scale, each pass rounds ---
-
-struct ByteTaps {
-  int64_t* first = nullptr;
-  int64_t* count = nullptr;
-  int64_t width = 0;
-  int64_t out = 0;
-  bool identity = false;
-  int16_t* weights = nullptr;
-  int precision = 0;  // weights are multiples of 2^-precision
-};
-
-ByteTaps to_bytes(Call& call, const Taps<double>& taps) {
-  ByteTaps bytes{taps.first, taps.count, taps.width, taps.out, taps.identity};
-  if (taps.identity) {
-    return bytes;
-  }
-  const int64_t count = taps.out * taps.width;
-  double largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    largest = std::max(largest, taps.weights[i]);
-  }
-  while (bytes.precision < 22 && 0.5 + largest * static_cast<double>(1 << (bytes.precision + 1)) < (1 << 15)) {
-    ++bytes.precision;
-  }
-  bytes.weights = call.scratch<int16_t>(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const double scaled = taps.weights[i] * static_cast<double>(1 << bytes.precision);
-    bytes.weights[i] = static_cast<int16_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
-  }
-  return bytes;
-}
-
-void apply_bytes(const ByteTaps& taps, size_t d, const Image<uint8_t>& from, const Image<uint8_t>& to) {
-  const int32_t half = taps.precision > 0 ? 1 << (taps.precision - 1) : 0;
-  for_each_line(to, d, [&](int64_t n, int64_t c, int64_t i, int64_t j) {
-    const uint8_t* in = line_of(from, d, n, c, i, j);
-    uint8_t* out = line_of(to, d, n, c, i, j);
-    for (int64_t o = 0; o < taps.out; ++o) {
-      const uint8_t* source = in + taps.first[o] * from.strides[d];
-      int64_t sum = half;
-      for (int64_t t = 0; t < taps.count[o]; ++t) {
-        sum += int64_t{taps.weights[o * taps.width + t]} * source[t * from.strides[d]];
-      }
-      out[o * to.strides[d]] = static_cast<uint8_t>(std::clamp<int64_t>(sum >> taps.precision, 0, 255));
-    }
-  });
-}
-
-Image<uint8_t> byte_image(const Tensor& t) {
-  Image<uint8_t> image;
-  image.data = t.as<uint8_t>();
-  image.batch = t.size(0);
-  image.channels = t.size(1);
-  image.batch_stride = t.stride(0);
-  image.channel_stride = t.stride(1);
-  for (int d = 2; d < t.rank(); ++d) {
-    const auto i = static_cast<size_t>(kMaxSpatial - t.rank() + d);
-    image.sizes[i] = t.size(d);
-    image.strides[i] = t.stride(d);
-  }
-  return image;
-}
-
-// --- resizing ---
-
-using Factors = std::array<std::optional<double>, kMaxSpatial>;  // outermost first, as many as the rank
-
-// Sizes, output sizes and factors by dimension.
-Result<Resize> read_resize(const Call& call, Mode mode, int rank, IntList input_sizes, IntList output_size,
-                           bool align_corners, const Factors& factors) {
-  if (input_sizes.size() != static_cast<size_t>(rank + 2)) {
-    return call.fail(Status::InvalidArgument, "the image has rank {}, expected {}", input_sizes.size(), rank + 2);
-  }
-  if (output_size.size() != static_cast<size_t>(rank)) {
-    return call.fail(Status::InvalidArgument, "output_size has {} values, expected {}", output_size.size(), rank);
-  }
-  Resize resize{mode, rank, align_corners, {}};
-  for (int i = 0; i < rank; ++i) {
-    const auto u = static_cast<size_t>(i);
-    Axis& axis = resize.axes[static_cast<size_t>(kMaxSpatial - rank + i)];
-    axis = {input_sizes[u + 2], output_size[u], factors[u].value_or(0)};
-    if (axis.in < 1 || axis.out < 1) {
-      return call.fail(Status::InvalidArgument, "can't resize {} positions to {}", axis.in, axis.out);
-    }
-    if (!std::isfinite(axis.factor)) {
-      return call.fail(Status::InvalidArgument, "a scale is {}", axis.factor);
-    }
-  }
-  return resize;
-}
-
-std::array<int64_t, 5> sizes_with(const Resize& resize, int64_t batch, int64_t channels, bool out) {
-  std::array<int64_t, 5> sizes{batch, channels};
-  for (int i = 0; i < resize.rank; ++i) {
-    const Axis& axis = resize.axes[static_cast<size_t>(kMaxSpatial - resize.rank + i)];
-    sizes[static_cast<size_t>(i + 2)] = out ? axis.out : axis.in;
-  }
-  return sizes;
-}
-
-Status shape_of_resize(Call& call, const Resize& resize, const Tensor& self, Tensor& out) {
-  const std::array sizes = sizes_with(resize, self.size(0), self.size(1), true);
-  return call.resize(out, std::span(sizes).first(static_cast<size_t>(resize.rank + 2)));
-}
-
-template <class C>
-Axes<C> make_axes(Call& call, const Resize& resize) {
-  Axes<C> axes;
-  for (size_t d = 0; d < kMaxSpatial; ++d) {
-    const bool present = kMaxSpatial - static_cast<int>(d) <= resize.rank;
-    if (present) {
-      axes[d] = make_taps<C>(call, resize, resize.axes[d]);
-    } else {
-      axes[d].identity = true;
-    }
-  }
-  return axes;
-}
-
-template <class T>
-void copy_nearest(const Axes<double>& axes, const Image<T>& from, const Image<T>& to) {
-  const auto source = [&](size_t d, int64_t o) { return axes[d].identity ? o : axes[d].first[o]; };
-  const int64_t rows = to.sizes[0] * to.sizes[1];
-  parallel_for(
-      to.batch * to.channels * rows, std::max<int64_t>(1, kGrain / to.sizes[2]), [&](int64_t begin, int64_t end) {
-        for (int64_t l = begin; l < end; ++l) {
-          const int64_t plane = l / rows;
-          const int64_t z = l % rows / to.sizes[1];
-          const int64_t y = l % to.sizes[1];
-          const T* in =
-              from.channel(plane / to.channels, plane % to.channels) + from.offset(source(0, z), source(1, y), 0);
-          T* out = to.channel(plane / to.channels, plane % to.channels) + to.offset(z, y, 0);
-          for (int64_t x = 0; x < to.sizes[2]; ++x) {
-            out[x * to.strides[2]] = in[source(2, x) * from.strides[2]];
-          }
-        }
-      });
-}
-
-template <class T>
-Image<T> raw_image(const Tensor& t) {
-  const Image<uint8_t> bytes = byte_image(t);
-  return {t.as<T>(), bytes.batch, bytes.channels, bytes.batch_stride, bytes.channel_stride, bytes.sizes, bytes.strides};
-}
-
-// Nearest neighbours move elements of any dtype. Positions are computed as floats, for float64 in double.
-Status resize_nearest(Call& call, const Resize& resize, const Tensor& self, Tensor& out) {
-  ET_TRY(check_same_dtype(call, out, self));
-  if (out.numel() == 0) {
-    return Status::Ok;
-  }
-  Axes<double> axes;
-  if (self.dtype == DType::Float64) {
-    axes = make_axes<double>(call, resize);
-  } else {
-    const Axes<float> narrow = make_axes<float>(call, resize);
-    for (size_t d = 0; d < kMaxSpatial; ++d) {
-      axes[d].identity = narrow[d].identity;
-      axes[d].first = narrow[d].first;
-    }
-  }
-  switch (self.element_size()) {
-    case 1:
-      copy_nearest(axes, raw_image<uint8_t>(self), raw_image<uint8_t>(out));
-      break;
-    case 2:
-      copy_nearest(axes, raw_image<uint16_t>(self), raw_image<uint16_t>(out));
-      break;
-    case 4:
-      copy_nearest(axes, raw_image<uint32_t>(self), raw_image<uint32_t>(out));
-      break;
-    case 8:
-      copy_nearest(axes, raw_image<uint64_t>(self), raw_image<uint64_t>(out));
-      break;
-    default:
-      return refuse_dtype(call, self.dtype);
-  }
-  return Status::Ok;
-}
-
-Status resize_bytes(Call& call, const Resize& resize, const Tensor& self, Tensor& out) {
-  ET_TRY(check_same_dtype(call, out, self));
-  if (out.numel() == 0) {
-    return Status::Ok;
-  }
-  const Axes<double> axes = make_axes<double>(call, resize);
-  Image<uint8_t> source = byte_image(self);
-  const Image<uint8_t> to = byte_image(out);
-  for (size_t d = kMaxSpatial; d-- > 0;) {
-    const ByteTaps taps = to_bytes(call, axes[d]);
-    if (!taps.identity) {
-      std::array sizes = source.sizes;
-      sizes[d] = to.sizes[d];
-      const Image<uint8_t> target = byte_image(
-          call.scratch_tensor(DType::UInt8, std::array{source.batch, source.channels, sizes[0], sizes[1], sizes[2]}));
-      apply_bytes(taps, d, source, target);
-      source = target;
-    }
-  }
-  strided_copy(
-      1, std::array{to.batch, to.channels, to.sizes[0], to.sizes[1], to.sizes[2]}, source.data,
-      std::array{source.batch_stride, source.channel_stride, source.strides[0], source.strides[1], source.strides[2]},
-      to.data, std::array{to.batch_stride, to.channel_stride, to.strides[0], to.strides[1], to.strides[2]});
-  return Status::Ok;
-}
-
-Status resize_image(Call& call, Resize resize, const Tensor& self, Tensor& out) {
-  if (is_nearest(resize.mode)) {
-    resize.snaps = resize.rank == 2 || (resize.rank == 3 && self.stride(1) == 1 && self.size(1) > 1);
-    return resize_nearest(call, resize, self, out);
-  }
-  if (self.dtype == DType::UInt8 && out.dtype == DType::UInt8) {
-    resize.bytes = true;
-    return resize_bytes(call, resize, self, out);
-  }
-  return visit_float(call, self.dtype, [&]<class C>() {
-    ET_TRY(check_converts<C>(call, {&self, &out}));
-    const OutputOf<C> target(call, out);
-    const Image<C> to = image_of<C>(target.tensor());
-    if (!to.empty()) {
-      run_axes<C>(call, make_axes<C>(call, resize), image_of<C>(load_as<C>(call, self)), to, apply_taps<C>);
-    }
-    target.finish();
-    return Status::Ok;
-  });
-}
-
-Status resize_backward(Call& call, Resize resize, const Tensor& grad_output, Tensor& grad_input) {
-  resize.backward = true;
-  return visit_float(call, grad_output.dtype, [&]<class C>() {
-    ET_TRY(check_converts<C>(call, {&grad_output, &grad_input}));
-    const OutputOf<C> target(call, grad_input);
-    const Image<C> to = image_of<C>(target.tensor());
-    if (!to.empty()) {
-      run_axes<C>(call, make_axes<C>(call, resize), image_of<C>(load_as<C>(call, grad_output)), to,
-                  apply_transposed<C>);
-    }
-    target.finish();
-    return Status::Ok;
-  });
-}
-
-// One operator of a mode, by rank and whether it has align_corners. `kShape`: only size the output.
-using Factor = std::optional<double>;
-
-template <Mode kMode, bool kShape>
-Status resize_any(Call& call, const Tensor& self, IntList output_size, bool align_corners, int rank,
-                  const Factors& factors, Tensor& out) {
-  ET_ASSIGN(const Resize resize, read_resize(call, kMode, rank, self.sizes(), output_size, align_corners, factors));
-  return kShape ? shape_of_resize(call, resize, self, out) : resize_image(call, resize, self, out);
-}
-template <Mode kMode, bool kShape>
-Status nearest1d(Call& call, const Tensor& self, IntList size, Factor x, Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, false, 1, {x}, out);
-}
-template <Mode kMode, bool kShape>
-Status nearest2d(Call& call, const Tensor& self, IntList size, Factor y, Factor x, Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, false, 2, {y, x}, out);
-}
-template <Mode kMode, bool kShape>
-Status nearest3d(Call& call, const Tensor& self, IntList size, Factor z, Factor y, Factor x, Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, false, 3, {z, y, x}, out);
-}
-template <Mode kMode, bool kShape>
-Status linear1d(Call& call, const Tensor& self, IntList size, bool align_corners, Factor x, Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, align_corners, 1, {x}, out);
-}
-template <Mode kMode, bool kShape>
-Status linear2d(Call& call, const Tensor& self, IntList size, bool align_corners, Factor y, Factor x, Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, align_corners, 2, {y, x}, out);
-}
-template <Mode kMode, bool kShape>
-Status linear3d(Call& call, const Tensor& self, IntList size, bool align_corners, Factor z, Factor y, Factor x,
-                Tensor& out) {
-  return resize_any<kMode, kShape>(call, self, size, align_corners, 3, {z, y, x}, out);
-}
-
-// Either the sizes or the factors are given.
-template <Mode kMode, bool kShape>
-Status resize_vec(Call& call, const Tensor& input, std::optional<IntList> output_size, bool align_corners,
-                  std::optional<DoubleList> scale_factors, Tensor& out) {
-  std::array<int64_t, 2> sizes{};
-  Factors factors{};
-  if (output_size.has_value() == scale_factors.has_value()) {
-    return call.fail(Status::InvalidArgument, "expected one of output_size and scale_factors");
-  }
-  ET_TRY(check_rank(call, input, 4));
-  if ((output_size ? output_size->size() : scale_factors->size()) != 2) {
-    return call.fail(Status::InvalidArgument, "expected two output sizes or scale factors");
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    if (output_size) {
-      sizes[i] = (*output_size)[i];
-      continue;
-    }
-    factors[i] = (*scale_factors)[i];
-    const double size = static_cast<double>(input.sizes()[i + 2]) * *factors[i];
-    if (!(size >= 1 && size < 9.0e15)) {
-      return call.fail(Status::InvalidArgument, "a scale of {} makes no image of {} positions", *factors[i],
-                       input.sizes()[i + 2]);
-    }
-    sizes[i] = static_cast<int64_t>(size);
-  }
-  return resize_any<kMode, kShape>(call, input, sizes, align_corners, 2, factors, out);
-}
-template <bool kShape>
-Status nearest2d_vec(Call& call, const Tensor& input, std::optional<IntList> output_size,
-                     std::optional<DoubleList> scale_factors, Tensor& out) {
-  return resize_vec<Mode::kNearest, kShape>(call, input, output_size, false, scale_factors, out);
-}
-
-template <Mode kMode, bool kShape>
-Status backward_any(Call& call, const Tensor& grad_output, IntList output_size, IntList input_size, bool align_corners,
-                    int rank, const Factors& factors, Tensor& grad_input) {
-  ET_ASSIGN(const Resize resize, read_resize(call, kMode, rank, input_size, output_size, align_corners, factors));
-  if (!kShape) {
-    return resize_backward(call, resize, grad_output, grad_input);
-  }
-  const std::array sizes = sizes_with(resize, input_size[0], input_size[1], true);
-  ET_TRY(check_sizes(call, grad_output, std::span(sizes).first(static_cast<size_t>(rank + 2))));
-  return call.resize(grad_input, input_size);
-}
-template <Mode kMode, bool kShape>
-Status nearest1d_backward(Call& call, const Tensor& grad, IntList out, IntList in, Factor x, Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, false, 1, {x}, result);
-}
-template <Mode kMode, bool kShape>
-Status nearest2d_backward(Call& call, const Tensor& grad, IntList out, IntList in, Factor y, Factor x, Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, false, 2, {y, x}, result);
-}
-template <Mode kMode, bool kShape>
-Status nearest3d_backward(Call& call, const Tensor& grad, IntList out, IntList in, Factor z, Factor y, Factor x,
-                          Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, false, 3, {z, y, x}, result);
-}
-template <Mode kMode, bool kShape>
-Status linear1d_backward(Call& call, const Tensor& grad, IntList out, IntList in, bool align_corners, Factor x,
-                         Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, align_corners, 1, {x}, result);
-}
-template <Mode kMode, bool kShape>
-Status linear2d_backward(Call& call, const Tensor& grad, IntList out, IntList in, bool align_corners, Factor y,
-                         Factor x, Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, align_corners, 2, {y, x}, result);
-}
-template <Mode kMode, bool kShape>
-Status linear3d_backward(Call& call, const Tensor& grad, IntList out, IntList in, bool align_corners, Factor z,
-                         Factor y, Factor x, Tensor& result) {
-  return backward_any<kMode, kShape>(call, grad, out, in, align_corners, 3, {z, y, x}, result);
-}
-
-// --- sampling at points ---
+constexpr int64_t kGrain = 1 << 11;  // elements worth a thread
 
 enum class Sampling : int64_t { kLinear = 0, kNearest = 1, kCubic = 2 };
 enum class Padding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
@@ -746,185 +26,219 @@ struct GridArgs {
   bool align_corners;
 };
 
-// [-1, 1] to positions of an axis.
-template <class C>
-C to_position(C x, int64_t size, bool align_corners) {
-  const auto n = static_cast<C>(size);
-  return align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
-}
+// A number that is rounded to a 16-bit type after each operation.
+template <class Stored>
+class Rounded {
+ public:
+  Rounded() = default;
+  template <class T>
+  requires std::is_arithmetic_v<T> Rounded(T value) : value_(Stored::from(static_cast<float>(value))) {}
+  explicit operator float() const { return value_; }
+  explicit operator int64_t() const { return static_cast<int64_t>(value_); }
 
-// The slope of to_position.
-template <class C>
-C position_slope(int64_t size, bool align_corners) {
-  return static_cast<C>(align_corners ? size - 1 : size) / 2;
+  Rounded operator-() const { return -value_; }
+  friend Rounded operator+(Rounded a, Rounded b) { return a.value_ + b.value_; }
+  friend Rounded operator-(Rounded a, Rounded b) { return a.value_ - b.value_; }
+  friend Rounded operator*(Rounded a, Rounded b) { return a.value_ * b.value_; }
+  friend Rounded operator/(Rounded a, Rounded b) { return a.value_ / b.value_; }
+  Rounded& operator+=(Rounded other) { return *this = *this + other; }
+  friend bool operator==(Rounded a, Rounded b) { return a.value_ == b.value_; }
+  friend auto operator<=>(Rounded a, Rounded b) { return a.value_ <=> b.value_; }
+
+  friend Rounded floor(Rounded x) { return std::floor(x.value_); }
+  friend Rounded trunc(Rounded x) { return std::trunc(x.value_); }
+  friend Rounded abs(Rounded x) { return std::abs(x.value_); }
+  friend Rounded fmod(Rounded x, Rounded y) { return std::fmod(x.value_, y.value_); }
+  friend Rounded nearbyint(Rounded x) { return std::nearbyint(x.value_); }
+
+ private:
+  float value_ = 0;
+};
+
+// [-1, 1] to positions along an axis. The order of operations is eager's, for images and for volumes.
+template <class T>
+T to_position(T x, int64_t size, bool align_corners, int rank) {
+  const T n = static_cast<T>(align_corners ? size - 1 : size);
+  if (rank == 3) {
+    return align_corners ? (x + T{1}) / T{2} * n : ((x + T{1}) * n - T{1}) / T{2};
+  }
+  const T position = (x + T{1}) * (n / T{2});
+  return align_corners ? position : position - T{0.5};
 }
 
 // NaN becomes 0.
-template <class C>
-C clip(C x, int64_t size) {
-  return std::min(static_cast<C>(size - 1), x > C{} ? x : C{});
+template <class T>
+T clip(T x, int64_t size) {
+  const T last = static_cast<T>(size - 1);
+  return !(x > T{0}) ? T{0} : x > last ? last : x;
 }
 
 // A position mirrored at the edges, which are the outermost elements' centers or their borders.
-template <class C>
-C reflect(C x, int64_t size, bool align_corners) {
-  const C low = align_corners ? C{} : C{-0.5};
-  const C span = static_cast<C>(align_corners ? size - 1 : size);
-  if (span == 0) {
-    return C{};
+template <class T>
+T reflect(T x, int64_t size, bool align_corners, int rank) {
+  using std::abs;
+  using std::floor;
+  using std::fmod;
+  using std::trunc;
+  const T low = align_corners ? T{0} : T{-0.5};
+  const int64_t length = align_corners ? size - 1 : size;
+  if (length == 0) {
+    return T{0};
   }
-  const C distance = std::abs(x - low);
-  const C rest = std::fmod(distance, span);
-  const bool even = std::fmod(std::floor(distance / span), C{2}) == 0;
-  return (even ? rest : span - rest) + low;
+  const T distance = abs(x - low);
+  if (rank == 3) {
+    const T span = static_cast<T>(length);
+    const T rest = fmod(distance, span);
+    const bool even = fmod(floor(distance / span), T{2}) == T{0};
+    return (even ? rest : span - rest) + low;
+  }
+  const T twice = static_cast<T>(2 * length);
+  const T rest = distance - trunc(distance / twice) * twice;
+  const T back = twice - rest;
+  return (back < rest ? back : rest) + low;
 }
 
-template <class C>
-C pad_position(C x, int64_t size, const GridArgs& args) {
+template <class T>
+T pad_position(T x, int64_t size, const GridArgs& args, int rank) {
   switch (args.padding) {
     case Padding::kBorder:
       return clip(x, size);
     case Padding::kReflection:
-      return clip(reflect(x, size, args.align_corners), size);
+      return clip(reflect(x, size, args.align_corners, rank), size);
     default:
       return x;
   }
 }
 
-// How the padded position changes with the position: 0 beyond a border, -1 in a mirrored stretch.
-template <class C>
-C pad_slope(C x, int64_t size, const GridArgs& args) {
-  if (args.padding == Padding::kZeros) {
-    return C{1};
+// The index that a whole position stands for; -1 outside the image.
+template <class T>
+int64_t index_at(T x, int64_t size) {
+  if (!(x >= T{0}) || x > static_cast<T>(size - 1)) {
+    return -1;
   }
-  C slope{1};
-  if (args.padding == Padding::kReflection) {
-    const C low = args.align_corners ? C{} : C{-0.5};
-    const C span = static_cast<C>(args.align_corners ? size - 1 : size);
-    if (span == 0) {
-      return C{};
-    }
-    const C distance = std::abs(x - low);
-    const bool even = std::fmod(std::floor(distance / span), C{2}) == 0;
-    slope = (x < low) == even ? C{-1} : C{1};
-    x = reflect(x, size, args.align_corners);
-  }
-  return x <= C{} || x >= static_cast<C>(size - 1) ? C{} : slope;
+  return std::min(static_cast<int64_t>(x), size - 1);
 }
 
-// A few positions along one axis and their weights; -1: outside. `slopes`: of the weights.
-template <class C>
+template <class T>
+T cubic_inner(T x) {  // |x| < 1
+  const T a{-0.75};
+  return ((a + T{2}) * x - (a + T{3})) * x * x + T{1};
+}
+template <class T>
+T cubic_outer(T x) {  // 1 < |x| < 2
+  const T a{-0.75};
+  return ((a * x - T{5} * a) * x + T{8} * a) * x - T{4} * a;
+}
+
+// A few elements along one axis and their weights.
+template <class T>
 struct Neighbours {
-  int count = 0;
-  std::array<int64_t, 4> places{};
-  std::array<C, 4> weights{};
-  std::array<C, 4> slopes{};
+  size_t count = 1;
+  std::array<int64_t, 4> places{};  // -1: outside
+  std::array<T, 4> weights{T{1}};
 };
 
-template <class C>
-int64_t inside_or_none(C x, int64_t size) {
-  return x >= C{} && x <= static_cast<C>(size - 1) ? static_cast<int64_t>(x) : -1;
-}
-
-template <class C>
-C cubic_slope(C x, C a) {
-  const C sign = x < 0 ? C{-1} : C{1};
-  x = std::abs(x);
-  if (x < 1) {
-    return sign * (3 * (a + 2) * x - 2 * (a + 3)) * x;
-  }
-  return x < 2 ? sign * ((3 * a * x - 10 * a) * x + 8 * a) : C{};
-}
-
-template <class C>
-Neighbours<C> neighbours(C coordinate, int64_t size, const GridArgs& args) {
-  Neighbours<C> n;
-  const C raw = to_position(coordinate, size, args.align_corners);
-  const C raw_slope = position_slope<C>(size, args.align_corners);
+template <class T>
+Neighbours<T> neighbours(T coordinate, int64_t size, const GridArgs& args, int rank) {
+  using std::floor;
+  using std::nearbyint;
+  Neighbours<T> n;
+  const T raw = to_position(coordinate, size, args.align_corners, rank);
   if (args.sampling == Sampling::kCubic) {
     // Padding applies to each neighbour, not to the position.
-    const C floor = std::floor(raw);
-    const C fraction = raw - floor;
+    const T left = floor(raw);
+    const T fraction = raw - left;
     n.count = 4;
     for (size_t i = 0; i < 4; ++i) {
-      const C offset = static_cast<C>(i) - 1;
-      n.places[i] = inside_or_none(pad_position(floor + offset, size, args), size);
-      n.weights[i] = cubic_weight(fraction - offset, C{-0.75});
-      n.slopes[i] = cubic_slope(fraction - offset, C{-0.75}) * raw_slope;
-      if (std::isnan(fraction)) {
-        n.weights[i] = fraction;
-      }
+      n.places[i] = index_at(pad_position(left - T{1} + static_cast<T>(i), size, args, rank), size);
     }
+    n.weights = {cubic_outer(fraction + T{1}), cubic_inner(fraction), cubic_inner(T{1} - fraction),
+                 cubic_outer(T{2} - fraction)};
     return n;
   }
-  const C position = pad_position(raw, size, args);
+  const T position = pad_position(raw, size, args, rank);
   if (args.sampling == Sampling::kNearest) {
-    n.count = 1;
-    n.places[0] = inside_or_none(std::nearbyint(position), size);
-    n.weights[0] = C{1};
+    n.places[0] = index_at(nearbyint(position), size);
     return n;
   }
-  const C floor = std::floor(position);
-  const C slope = raw_slope * pad_slope(raw, size, args);
+  const T left = floor(position);
+  const T right_weight = position - left;
   n.count = 2;
-  n.places = {inside_or_none(floor, size), inside_or_none(floor + 1, size)};
-  n.weights = {floor + 1 - position, position - floor};
-  n.slopes = {-slope, slope};
+  n.places = {index_at(left, size), index_at(left + T{1}, size)};
+  n.weights = {rank == 3 ? left + T{1} - position : T{1} - right_weight, right_weight};
   return n;
 }
 
-// Calls body(image position, weight) for each neighbour inside the image in `axes` (x first).
-template <class C, class Body>
-void for_each_neighbour(const std::array<Neighbours<C>, kMaxSpatial>& axes, Body&& body) {
-  for (size_t k = 0; k < static_cast<size_t>(axes[2].count); ++k) {
-    for (size_t j = 0; j < static_cast<size_t>(axes[1].count); ++j) {
-      for (size_t i = 0; i < static_cast<size_t>(axes[0].count); ++i) {
-        body(i, j, k);
-      }
-    }
-  }
-}
+template <class T>
+using Point = std::array<Neighbours<T>, kMaxSpatial>;  // x, y, z
 
-// A point's neighbours in x, y and z.
-template <class C>
-std::array<Neighbours<C>, kMaxSpatial> neighbours_of(const C* point, int rank, const Image<C>& image,
-                                                     const GridArgs& args) {
-  std::array<Neighbours<C>, kMaxSpatial> axes;
-  for (size_t d = 0; d < kMaxSpatial; ++d) {
-    if (d < static_cast<size_t>(rank)) {
-      axes[d] = neighbours(point[d], image.sizes[kMaxSpatial - 1 - d], args);
-    } else {
-      axes[d].count = 1;
-      axes[d].weights[0] = C{1};
-    }
+template <class T, class C>
+Point<T> neighbours_of(const C* point, int rank, const Image<C>& image, const GridArgs& args) {
+  Point<T> axes;
+  for (int d = 0; d < rank; ++d) {
+    axes[static_cast<size_t>(d)] =
+        neighbours(static_cast<T>(point[d]), image.sizes[static_cast<size_t>(kMaxSpatial - 1 - d)], args, rank);
   }
   return axes;
 }
 
-template <class C>
-void sample_point(const Image<C>& image, int64_t n, const std::array<Neighbours<C>, kMaxSpatial>& axes, bool keeps_nan,
-                  const Image<C>& out, int64_t out_offset) {
-  for (int64_t c = 0; c < image.channels; ++c) {
-    const C* channel = image.channel(n, c);
-    C sum{};
-    for_each_neighbour(axes, [&](size_t i, size_t j, size_t k) {
-      const int64_t x = axes[0].places[i];
-      const int64_t y = axes[1].places[j];
-      const int64_t z = axes[2].places[k];
-      const C weight = axes[0].weights[i] * axes[1].weights[j] * axes[2].weights[k];
-      if (x >= 0 && y >= 0 && z >= 0) {
-        sum += weight * channel[image.offset(z, y, x)];
-      } else if (keeps_nan) {
-        sum += weight * C{};  // a point that is NaN gives NaN
+// The element at these neighbours, 0 outside.
+template <class T, class C>
+T element_at(const C* channel, const Image<C>& image, const Point<T>& axes, size_t i, size_t j, size_t k) {
+  const int64_t x = axes[0].places[i];
+  const int64_t y = axes[1].places[j];
+  const int64_t z = axes[2].places[k];
+  return x < 0 || y < 0 || z < 0 ? T{0} : static_cast<T>(channel[image.offset(z, y, x)]);
+}
+
+// Rows first, then the column of their results.
+template <class T, class C>
+T sample_cubic(const C* channel, const Image<C>& image, const Point<T>& axes) {
+  T sum{0};
+  for (size_t j = 0; j < 4; ++j) {
+    T row{0};
+    for (size_t i = 0; i < 4; ++i) {
+      row += element_at(channel, image, axes, i, j, 0) * axes[0].weights[i];
+    }
+    sum += row * axes[1].weights[j];
+  }
+  return sum;
+}
+
+template <class T, class C>
+T sample_linear(const C* channel, const Image<C>& image, const Point<T>& axes, int rank) {
+  T sum{0};
+  for (size_t k = 0; k < axes[2].count; ++k) {
+    for (size_t j = 0; j < axes[1].count; ++j) {
+      for (size_t i = 0; i < axes[0].count; ++i) {
+        // In an image elements outside count as 0, so that a NaN weight shows; in a volume they don't count.
+        if (rank == 3 && (axes[0].places[i] < 0 || axes[1].places[j] < 0 || axes[2].places[k] < 0)) {
+          continue;
+        }
+        const T weight = axes[0].weights[i] * axes[1].weights[j] * axes[2].weights[k];
+        sum += element_at(channel, image, axes, i, j, k) * weight;
       }
-    });
-    out.channel(n, c)[out_offset] = sum;
+    }
+  }
+  return sum;
+}
+
+template <class T, class C>
+T sample_at(const C* channel, const Image<C>& image, const Point<T>& axes, const GridArgs& args, int rank) {
+  switch (args.sampling) {
+    case Sampling::kNearest:
+      return element_at(channel, image, axes, 0, 0, 0);
+    case Sampling::kCubic:
+      return sample_cubic(channel, image, axes);
+    default:
+      return sample_linear(channel, image, axes, rank);
   }
 }
 
 Result<GridArgs> read_grid_args(const Call& call, int64_t mode, int64_t padding, bool align_corners, int rank) {
-  if (mode < 0 || mode > (rank == 2 ? 2 : 1)) {
-    return call.fail(Status::InvalidArgument, "interpolation_mode {} is out of range [0, {}]", mode, rank == 2 ? 2 : 1);
+  const int64_t last_mode = rank == 2 ? 2 : 1;
+  if (mode < 0 || mode > last_mode) {
+    return call.fail(Status::InvalidArgument, "interpolation_mode {} is out of range [0, {}]", mode, last_mode);
   }
   if (padding < 0 || padding > 2) {
     return call.fail(Status::InvalidArgument, "padding_mode {} is out of range [0, 2]", padding);
@@ -965,6 +279,28 @@ Status shape_of_grid_sampler(Call& call, const Tensor& input, const Tensor& grid
   return call.resize(out, std::span(sizes).first(kRank + 2));
 }
 
+// Position `i` in reading order.
+template <class C>
+int64_t offset_of(const Image<C>& image, int64_t i) {
+  const int64_t row = i / image.sizes[2];
+  return image.offset(row / image.sizes[1], row % image.sizes[1], i % image.sizes[2]);
+}
+
+template <class T, class C>
+void sample_all(const Image<C>& image, const C* points, const GridArgs& args, int rank, const Image<C>& out) {
+  const int64_t count = out.positions();
+  parallel_for(out.batch * count, std::max<int64_t>(1, kGrain / out.channels), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t n = p / count;
+      const int64_t offset = offset_of(out, p % count);
+      const Point<T> axes = neighbours_of<T>(points + p * rank, rank, image, args);
+      for (int64_t c = 0; c < out.channels; ++c) {
+        out.channel(n, c)[offset] = static_cast<C>(sample_at(image.channel(n, c), image, axes, args, rank));
+      }
+    }
+  });
+}
+
 template <int kRank>
 Status grid_sampler(Call& call, const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
                     int64_t padding_mode, bool align_corners, Tensor& out) {
@@ -975,21 +311,63 @@ Status grid_sampler(Call& call, const Tensor& input, const Tensor& grid, int64_t
     const C* points = load_rows<C>(call, grid);
     const OutputOf<C> target(call, out);
     const Image<C> to = image_of<C>(target.tensor());
-    const int64_t count = to.positions();
-    const bool keeps_nan = kRank == 2 && args.sampling != Sampling::kNearest;
-    if (!to.empty()) {
-      parallel_for(to.batch * count, std::max<int64_t>(1, kGrain / 8 / to.channels), [&](int64_t begin, int64_t end) {
-        for (int64_t p = begin; p < end; ++p) {
-          const int64_t i = p % count;
-          const int64_t offset =
-              to.offset(i / to.sizes[2] / to.sizes[1], i / to.sizes[2] % to.sizes[1], i % to.sizes[2]);
-          sample_point(image, p / count, neighbours_of(points + p * kRank, kRank, image, args), keeps_nan, to, offset);
-        }
-      });
+    if (to.empty()) {
+      return Status::Ok;
+    }
+    if constexpr (std::is_same_v<C, float>) {
+      if (input.dtype == DType::Float16) {
+        sample_all<Rounded<Half>>(image, points, args, kRank, to);
+      } else if (input.dtype == DType::BFloat16) {
+        sample_all<Rounded<BFloat16>>(image, points, args, kRank, to);
+      } else {
+        sample_all<float>(image, points, args, kRank, to);
+      }
+    } else {
+      sample_all<C>(image, points, args, kRank, to);
     }
     target.finish();
     return Status::Ok;
   });
+}
+
+// --- backward ---
+
+// How the weights of `neighbours` change with the coordinate.
+template <class C>
+C pad_slope(C x, int64_t size, const GridArgs& args, int rank) {
+  if (args.padding == Padding::kZeros) {
+    return C{1};
+  }
+  C slope{1};
+  if (args.padding == Padding::kReflection) {
+    const C low = args.align_corners ? C{} : C{-0.5};
+    const int64_t length = args.align_corners ? size - 1 : size;
+    if (length == 0) {
+      return C{};
+    }
+    const bool even = std::fmod(std::floor(std::abs(x - low) / static_cast<C>(length)), C{2}) == 0;
+    slope = (x < low) == even ? C{-1} : C{1};
+    x = reflect(x, size, args.align_corners, rank);
+  }
+  return x <= C{} || x >= static_cast<C>(size - 1) ? C{} : slope;
+}
+
+template <class C>
+std::array<C, 4> weight_slopes(C coordinate, int64_t size, const GridArgs& args, int rank) {
+  const C raw = to_position(coordinate, size, args.align_corners, rank);
+  const C slope = static_cast<C>(args.align_corners ? size - 1 : size) / 2;
+  if (args.sampling == Sampling::kNearest) {
+    return {};
+  }
+  if (args.sampling == Sampling::kLinear) {
+    const C step = slope * pad_slope(raw, size, args, rank);
+    return {-step, step};
+  }
+  const auto inner = [](C x) { return (C{3} * C{1.25} * x - C{2} * C{2.25}) * x; };
+  const auto outer = [](C x) { return (C{3} * C{-0.75} * x + C{7.5}) * x - C{6}; };
+  const C fraction = raw - std::floor(raw);
+  return {slope * outer(fraction + 1), slope * inner(fraction), -slope * inner(1 - fraction),
+          -slope * outer(2 - fraction)};
 }
 
 template <int kRank>
@@ -1008,31 +386,31 @@ Status shape_of_grid_sampler_backward(Call& call, const Tensor& grad_output, con
   return output_mask[1] != 0 ? call.resize(out1, grid.sizes()) : Status::Ok;
 }
 
-// Gradients of one point with respect to the image (may be null) and to the point.
+// Adds one channel's part of the gradients of one point: of the image's elements (may be null) and of the point.
 template <class C>
-void sample_point_backward(const Image<C>& image, int64_t n, const std::array<Neighbours<C>, kMaxSpatial>& axes,
-                           const Image<C>& grad, int64_t grad_offset, C* image_grad, int rank, C* point_grad) {
-  for (int64_t c = 0; c < image.channels; ++c) {
-    const C g = grad.channel(n, c)[grad_offset];
-    const C* channel = image.channel(n, c);
-    for_each_neighbour(axes, [&](size_t i, size_t j, size_t k) {
-      const std::array index{i, j, k};
-      if (axes[0].places[i] < 0 || axes[1].places[j] < 0 || axes[2].places[k] < 0) {
-        return;
-      }
-      const int64_t offset = image.offset(axes[2].places[k], axes[1].places[j], axes[0].places[i]);
-      if (image_grad != nullptr) {
-        image_grad[n * image.batch_stride + c * image.channel_stride + offset] +=
-            g * axes[0].weights[i] * axes[1].weights[j] * axes[2].weights[k];
-      }
-      for (size_t d = 0; d < static_cast<size_t>(rank); ++d) {
-        C slope = axes[d].slopes[index[d]];
-        for (size_t other = 0; other < static_cast<size_t>(rank); ++other) {
-          slope *= other == d ? C{1} : axes[other].weights[index[other]];
+void backward_at(C grad, const C* channel, const Image<C>& image, const Point<C>& axes,
+                 const std::array<std::array<C, 4>, kMaxSpatial>& slopes, int rank, C* channel_grad, C* point_grad) {
+  for (size_t k = 0; k < axes[2].count; ++k) {
+    for (size_t j = 0; j < axes[1].count; ++j) {
+      for (size_t i = 0; i < axes[0].count; ++i) {
+        if (axes[0].places[i] < 0 || axes[1].places[j] < 0 || axes[2].places[k] < 0) {
+          continue;
         }
-        point_grad[d] += g * channel[offset] * slope;
+        const int64_t offset = image.offset(axes[2].places[k], axes[1].places[j], axes[0].places[i]);
+        const C wx = axes[0].weights[i];
+        const C wy = axes[1].weights[j];
+        const C wz = axes[2].weights[k];
+        if (channel_grad != nullptr) {
+          channel_grad[offset] += grad * wx * wy * wz;
+        }
+        const C value = grad * channel[offset];
+        point_grad[0] += value * slopes[0][i] * wy * wz;
+        point_grad[1] += value * wx * slopes[1][j] * wz;
+        if (rank == 3) {
+          point_grad[2] += value * wx * wy * slopes[2][k];
+        }
       }
-    });
+    }
   }
 }
 
@@ -1043,23 +421,31 @@ Status grid_sampler_backward(Call& call, const Tensor& grad_output, const Tensor
   ET_ASSIGN(const GridArgs args, read_grid_args(call, interpolation_mode, padding_mode, align_corners, kRank));
   return visit_float(call, input.dtype, [&]<class C>() {
     ET_TRY(check_converts<C>(call, {&grad_output, &input, &grid}));
-    const C* image_rows = load_rows<C>(call, input);
-    const Image<C> image = image_of<C>(Tensor::view(const_cast<C*>(image_rows), kDTypeOf<C>, input.sizes()));
+    const Image<C> image =
+        image_of<C>(Tensor::view(const_cast<C*>(load_rows<C>(call, input)), kDTypeOf<C>, input.sizes()));
     const Image<C> grad = image_of<C>(load_as<C>(call, grad_output));
     const C* points = load_rows<C>(call, grid);
     C* image_grad = output_mask[0] != 0 ? call.scratch<C>(input.numel()) : nullptr;
-    C* point_grad = call.scratch<C>(grid.numel());
     if (image_grad != nullptr) {
       std::fill(image_grad, image_grad + input.numel(), C{});
     }
+    C* point_grad = call.scratch<C>(grid.numel());
     std::fill(point_grad, point_grad + grid.numel(), C{});
     const int64_t count = grad.positions();
     for (int64_t p = 0; p < grad.batch * count && !grad.empty(); ++p) {
-      const int64_t i = p % count;
-      const int64_t offset =
-          grad.offset(i / grad.sizes[2] / grad.sizes[1], i / grad.sizes[2] % grad.sizes[1], i % grad.sizes[2]);
-      sample_point_backward(image, p / count, neighbours_of(points + p * kRank, kRank, image, args), grad, offset,
-                            image_grad, kRank, point_grad + p * kRank);
+      const int64_t n = p / count;
+      const C* point = points + p * kRank;
+      const Point<C> axes = neighbours_of<C>(point, kRank, image, args);
+      std::array<std::array<C, 4>, kMaxSpatial> slopes{};
+      for (size_t d = 0; d < kRank; ++d) {
+        slopes[d] = weight_slopes(point[d], image.sizes[kMaxSpatial - 1 - d], args, kRank);
+      }
+      for (int64_t c = 0; c < grad.channels; ++c) {
+        C* channel_grad =
+            image_grad == nullptr ? nullptr : image_grad + n * image.batch_stride + c * image.channel_stride;
+        backward_at(grad.channel(n, c)[offset_of(grad, p % count)], image.channel(n, c), image, axes, slopes, kRank,
+                    channel_grad, point_grad + p * kRank);
+      }
     }
     if (output_mask[0] != 0) {
       ET_TRY(check_converts<C>(call, {&out0}));
@@ -1130,114 +516,6 @@ Status affine_grid(Call& call, const Tensor& theta, IntList size, bool align_cor
 constexpr uint32_t kFacts = kPure | kAnyLayout;
 
 constexpr Op kOps[] = {
-    {"aten::upsample_nearest1d.out",
-     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest1d<Mode::kNearest, true>>, bind<nearest1d<Mode::kNearest, false>>, kFacts},
-    {"aten::upsample_nearest1d_backward.grad_input",
-     "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) "
-     "-> Tensor(a!)",
-     bind<nearest1d_backward<Mode::kNearest, true>>, bind<nearest1d_backward<Mode::kNearest, false>>, kFacts},
-    {"aten::upsample_nearest2d.out",
-     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
-     "Tensor(a!)",
-     bind<nearest2d<Mode::kNearest, true>>, bind<nearest2d<Mode::kNearest, false>>, kFacts},
-    {"aten::upsample_nearest2d_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest2d_backward<Mode::kNearest, true>>, bind<nearest2d_backward<Mode::kNearest, false>>, kFacts},
-    {"aten::upsample_nearest3d.out",
-     "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest3d<Mode::kNearest, true>>, bind<nearest3d<Mode::kNearest, false>>, kFacts},
-    {"aten::upsample_nearest3d_backward.grad_input",
-     "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest3d_backward<Mode::kNearest, true>>, bind<nearest3d_backward<Mode::kNearest, false>>, kFacts},
-    {"aten::_upsample_nearest_exact1d.out",
-     "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest1d<Mode::kNearestExact, true>>, bind<nearest1d<Mode::kNearestExact, false>>, kFacts},
-    {"aten::_upsample_nearest_exact1d_backward.grad_input",
-     "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) "
-     "-> Tensor(a!)",
-     bind<nearest1d_backward<Mode::kNearestExact, true>>, bind<nearest1d_backward<Mode::kNearestExact, false>>, kFacts},
-    {"aten::_upsample_nearest_exact2d.out",
-     "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
-     "Tensor(a!)",
-     bind<nearest2d<Mode::kNearestExact, true>>, bind<nearest2d<Mode::kNearestExact, false>>, kFacts},
-    {"aten::_upsample_nearest_exact2d_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest2d_backward<Mode::kNearestExact, true>>, bind<nearest2d_backward<Mode::kNearestExact, false>>, kFacts},
-    {"aten::_upsample_nearest_exact3d.out",
-     "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest3d<Mode::kNearestExact, true>>, bind<nearest3d<Mode::kNearestExact, false>>, kFacts},
-    {"aten::_upsample_nearest_exact3d_backward.grad_input",
-     "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest3d_backward<Mode::kNearestExact, true>>, bind<nearest3d_backward<Mode::kNearestExact, false>>, kFacts},
-    {"aten::upsample_linear1d.out",
-     "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<linear1d<Mode::kLinear, true>>, bind<linear1d<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_linear1d_backward.grad_input",
-     "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None, *, "
-     "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear1d_backward<Mode::kLinear, true>>, bind<linear1d_backward<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_bilinear2d.out",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLinear, true>>, bind<linear2d<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_bilinear2d_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLinear, true>>, bind<linear2d_backward<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_trilinear3d.out",
-     "(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? "
-     "scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<linear3d<Mode::kLinear, true>>, bind<linear3d<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_trilinear3d_backward.grad_input",
-     "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, "
-     "float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear3d_backward<Mode::kLinear, true>>, bind<linear3d_backward<Mode::kLinear, false>>, kFacts},
-    {"aten::upsample_bicubic2d.out",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kCubic, true>>, bind<linear2d<Mode::kCubic, false>>, kFacts},
-    {"aten::upsample_bicubic2d_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kCubic, true>>, bind<linear2d_backward<Mode::kCubic, false>>, kFacts},
-    {"aten::_upsample_bilinear2d_aa.out",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLinearSmooth, true>>, bind<linear2d<Mode::kLinearSmooth, false>>, kFacts},
-    {"aten::_upsample_bilinear2d_aa_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLinearSmooth, true>>, bind<linear2d_backward<Mode::kLinearSmooth, false>>, kFacts},
-    {"aten::_upsample_bicubic2d_aa.out",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kCubicSmooth, true>>, bind<linear2d<Mode::kCubicSmooth, false>>, kFacts},
-    {"aten::_upsample_bicubic2d_aa_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kCubicSmooth, true>>, bind<linear2d_backward<Mode::kCubicSmooth, false>>, kFacts},
-    {"aten::_upsample_lanczos2d_aa.out",
-     "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
-     "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLanczosSmooth, true>>, bind<linear2d<Mode::kLanczosSmooth, false>>, kFacts},
-    {"aten::_upsample_lanczos2d_aa_backward.grad_input",
-     "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
-     "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLanczosSmooth, true>>, bind<linear2d_backward<Mode::kLanczosSmooth, false>>, kFacts},
-    {"aten::upsample_nearest2d.vec_out",
-     "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest2d_vec<true>>, bind<nearest2d_vec<false>>, kFacts},
-    {"aten::upsample_bilinear2d.vec_out",
-     "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> "
-     "Tensor(a!)",
-     bind<resize_vec<Mode::kLinear, true>>, bind<resize_vec<Mode::kLinear, false>>, kFacts},
     {"aten::grid_sampler_2d.out",
      "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, Tensor(a!) out) -> "
      "Tensor(a!)",

@@ -35,7 +35,8 @@ Table prim_ops();    // executorch_prim::* and the scalar functions of shapes
 Table matmul_ops();  // mm, bmm, addmm, linear, …
 Table conv_ops();
 Table pool_ops();
-Table sampling_ops();  // upsample, grid_sampler
+Table resize_ops();    // upsample_*
+Table sampling_ops();  // grid_sampler, affine_grid_generator
 Table linalg_ops();
 Table fft_ops();
 Table distance_ops();   // cdist, pdist
