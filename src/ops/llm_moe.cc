@@ -327,6 +327,7 @@ Status shape_of_moe(Call& call, const Tensor& x, const Tensor& /*gate_weight*/, 
                     int64_t /*num_experts*/, int64_t /*hidden_dim*/, int64_t dim, int64_t /*group_size*/,
                     int64_t /*weight_nbit*/, std::string_view /*score_func*/, double /*route_scale*/, Tensor& out) {
   ET_TRY(check_rank(call, x, 2));
+  ET_TRY(check_sizes(call, x, std::array{x.size(0), dim}));
   return call.resize(out, std::array{x.size(0), dim});
 }
 

@@ -412,7 +412,7 @@ Result<Blocks> float8_blocks(Call& call, const Tensor& tensor, const Tensor& sca
     const int64_t size = tensor.size(rank - i);
     const int64_t n = scale.size(scale.rank() - i);
     fits = n == 1 || n == size || (scale.rank() == rank && n > 0 && size % n == 0);
-    if (fits && n != 1) {
+    if (fits && n > 1) {
       blocks.scale.stride[d] = stride;
       blocks.size[d] = std::max<int64_t>(size / n, 1);
     }
