@@ -39,6 +39,9 @@ class OperatorTensor(Tensor):
     def __array_interface__(self):
         raise AttributeError("__array_interface__")  # NumPy then asks __array__, whose arrays keep the lease
 
+    def __buffer__(self, flags):
+        raise BufferError("an operator's argument is no buffer; use np.asarray(argument) or argument.tobytes()")
+
     def _lease(self):
         return self._owner
 
