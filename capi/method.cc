@@ -62,7 +62,8 @@ Status set_inputs(Method& method, const et_value* values, size_t count) {
   return method.set_inputs(count, [&](size_t i, Argument& to) -> Status {
     auto argument = to_argument(values[i]);
     if (!argument.ok()) {
-      return fail(argument.status(), "input {} is no value", i);
+      note_error({.method = method.info().name, .argument = static_cast<int64_t>(i)});
+      return fail(argument.status(), "input {} of method '{}' can't be used", i, method.info().name);
     }
     to = *argument;
     return Status::Ok;

@@ -2,9 +2,6 @@
 
 import ctypes
 
-from etrt import _dtypes
-from etrt._errors import ArgumentBufferError
-
 
 class _PyBuffer(ctypes.Structure):
     """struct Py_buffer of the stable ABI."""

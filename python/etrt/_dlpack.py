@@ -2,10 +2,9 @@
 
 import ctypes
 
-from etrt import _dtypes
-from etrt._errors import ArgumentBufferError, ArgumentError, NOT_SUPPORTED, last_error
+from etrt._errors import NOT_SUPPORTED, ArgumentBufferError, last_error
 from etrt._library import NULL, ffi, lib
-from etrt._tensor import VALUE, adopt, clone
+from etrt._tensor import VALUE, clone
 
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _USED_PLAIN, _USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"

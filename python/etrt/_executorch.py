@@ -5,7 +5,7 @@ import importlib.machinery
 import sys
 import types
 
-from etrt import _method, _program, _runtime, portable_lib
+from etrt import _runtime, portable_lib
 from etrt._meta import MethodMeta
 from etrt._program import Verification
 from etrt._runtime import BackendRegistry, OperatorRegistry

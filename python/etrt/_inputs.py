@@ -14,9 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from etrt import _dtypes
-from etrt._errors import (
-    ArgumentBufferError, ArgumentError, ArgumentTypeError, Error, INVALID_TYPE, NOT_SUPPORTED,
-)
+from etrt._errors import INVALID_TYPE, ArgumentBufferError, ArgumentError, ArgumentTypeError, Error
 from etrt._library import NULL, ffi, lib
 from etrt._tensor import CPU, Tensor, is_row_major, product, row_major
 

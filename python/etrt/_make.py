@@ -3,9 +3,9 @@
 import struct
 
 from etrt import _dtypes, _inputs
-from etrt._errors import ArgumentBufferError, ArgumentError, ArgumentTypeError
-from etrt._library import NULL, ffi, lib
-from etrt._tensor import Tensor, clone, convert, is_row_major, over, product, row_major
+from etrt._errors import ArgumentError, ArgumentTypeError
+from etrt._library import ffi, lib
+from etrt._tensor import Tensor, clone, convert, is_row_major, over, product
 
 
 class _Anywhere:

@@ -3,7 +3,7 @@
 import sys
 from _thread import allocate_lock
 
-from etrt import _dtypes, _inputs, _tensor
+from etrt import _dtypes, _tensor
 from etrt._errors import ArgumentError, Error, INVALID_STATE, UnknownNameError, check, last_error
 from etrt._inputs import UNSET, Place, as_list, bind, is_torch
 from etrt._library import NULL, ffi, lib

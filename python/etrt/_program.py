@@ -4,10 +4,10 @@ import enum
 import os
 from _thread import allocate_lock
 
-from etrt._errors import ACCESS_FAILED, ArgumentError, ArgumentTypeError, Error, LoadError, NotImplementedYetError, check, last_error
+from etrt._errors import ArgumentError, ArgumentTypeError, LoadError, NotImplementedYetError, check, last_error
 from etrt._library import NULL, ffi, lib, text
 from etrt._meta import method_meta
-from etrt._method import WHEN_GIVEN, Method, Runner, method
+from etrt._method import WHEN_GIVEN, Runner, method
 
 
 class Verification(enum.Enum):
@@ -160,7 +160,8 @@ def _verification(level):
     try:
         return Verification(level).value
     except ValueError:
-        raise ArgumentError(f"verification must be Verification.Minimal or Verification.InternalConsistency, not {level!r}") from None
+        raise ArgumentError("verification must be Verification.Minimal or Verification.InternalConsistency, "
+                            f"not {level!r}") from None
 
 
 _PLANS = {None: lib.ET_PLAN_DEFAULT, "as_exported": lib.ET_PLAN_AS_EXPORTED, "optimized": lib.ET_PLAN_OPTIMIZED}

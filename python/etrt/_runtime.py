@@ -1,7 +1,5 @@
 """Runtime: the entry that executorch.runtime has, and what hangs on it."""
 
-import os
-
 from etrt import _program
 from etrt._errors import NotImplementedYetError
 from etrt._library import lib, text

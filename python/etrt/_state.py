@@ -2,9 +2,7 @@
 
 from etrt import _dtypes
 from etrt._errors import ArgumentError, UnknownNameError, check
-from etrt._inputs import Place, bind
 from etrt._library import ffi, lib, text
-from etrt._tensor import VALUE, adopt
 
 
 class State:

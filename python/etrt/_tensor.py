@@ -1,9 +1,7 @@
 """Tensor: typed, shaped memory, as methods return it."""
 
-import sys
-
 from etrt import _dtypes
-from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, NOT_SUPPORTED, check
+from etrt._errors import NOT_SUPPORTED, ArgumentError, ArgumentTypeError, check
 from etrt._library import NULL, ffi, lib
 
 VALUE = ffi.typeof("et_value *")

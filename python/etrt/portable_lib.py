@@ -203,8 +203,8 @@ class ExecuTorchProgram:
             runner = self._handle.load(method_name, _torch, self._handle.shared_state())
         except _Error as error:
             known = method_name in self._handle.method_names
-            words = "Failed to load method {}, error: 0x:{{:x}}" if known else "Failed to get method meta for method {}, error: 0x:{{:x}}"
-            raise _in_stock_words(error, words.format(method_name))
+            words = "Failed to load method {}" if known else "Failed to get method meta for method {}"
+            raise _in_stock_words(error, words.format(method_name) + ", error: 0x:{:x}")
         return _method.method(runner, ExecuTorchMethod)
 
     def method_meta(self, method_name):
@@ -318,7 +318,8 @@ def _load_bundled_program_from_buffer(buffer, non_const_pool_size=16384):
     raise _NotImplementedYetError("Loading bundled programs")
 
 
-def _load_for_executorch_from_bundled_program(module, data_map_buffer=None, data_path=None, enable_etdump=False, debug_buffer_size=0):
+def _load_for_executorch_from_bundled_program(module, data_map_buffer=None, data_path=None, enable_etdump=False,
+                                              debug_buffer_size=0):
     raise _NotImplementedYetError("Loading bundled programs")
 
 

@@ -144,6 +144,8 @@ def main():
         return out.copy_(x * by)
 
     save("custom", (fixed(1, lambda x: torch.ops.testing.scale(x + 1, 3.0)), (torch.ones(3),)))
+    made = save("custom_reuse", (fixed(1, lambda x: torch.ops.testing.scale(x, 3.0) + 1), (f32,)))
+    assert reuses_input_bytes(made)
 
 
 def module_constant():

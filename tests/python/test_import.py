@@ -66,8 +66,6 @@ def test_a_library_that_cannot_be_loaded(tmp_path, make, reason):
 
 
 def test_another_library_is_refused(tmp_path):
-    import ctypes.util
-
     libc = "/lib/x86_64-linux-gnu/libc.so.6"
     if not os.path.exists(libc):
         pytest.skip("no libc where it was looked for")

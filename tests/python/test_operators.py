@@ -24,6 +24,25 @@ def test_arguments(method, does):
     assert "testing::scale.out" in etrt.Runtime.get().operator_registry.operator_names
 
 
+def test_planned_bytes_are_used_again_and_reruns_are_right(method, does):
+    """The input is put into the method's memory, the result overwrites it there, and every run is right all the same."""
+    seen, m = [], method("custom_reuse")
+    does(lambda x, by, out: seen.append(x._host_address()))
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::-1]  # of a layout that a run has to convert
+    m.set_inputs([x])
+    for i in range(3):
+        m.execute()
+        result = m.get_outputs(clone_outputs=False)[0]
+        assert result._host_address() == seen[-1]  # where the input was
+        assert (np.asarray(result) == 3 * x + 1).all()
+        del result
+        x[0, 0] = i
+    seen.clear()
+    x = np.ones((2, 3), np.float32)
+    m([x])
+    assert seen == [x.__array_interface__["data"][0]]  # of the program's layout: read where it is
+
+
 def test_an_exception_becomes_the_error(method, does):
     m, x = method("custom"), np.float32([1, 2, 3])
 

@@ -1,9 +1,5 @@
 """portable_lib and executorch.runtime by etrt: names, results, and the words scripts match on."""
 
-import os
-import re
-import subprocess
-import sys
 import textwrap
 
 import pytest
