@@ -2,8 +2,8 @@
 //
 //   call_cost PTE SECONDS RELOADS METHOD INPUTS
 //
-// INPUTS is a file: int32 count, then per input int32 dtype, int32 rank, int32 sizes[rank], int64 nbytes, bytes. Prints one
-// JSON object; times are minima over the runs. A run is et_method_set_inputs, et_method_execute and
+// INPUTS is a file: int32 count, then per input int32 dtype, int32 rank, int32 sizes[rank], int64 nbytes, bytes. Prints
+// one JSON object; times are minima over the runs. A run is et_method_set_inputs, et_method_execute and
 // et_method_get_outputs.
 #include <algorithm>
 #include <chrono>
@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
     et_method_free(again);
   }
   et_method_free(method);
-  std::printf("{\"load_ms\":%.4f,\"load_min_ms\":%.4f,\"min_us\":%.3f}\n", first_load * 1e3, best_load * 1e3, best * 1e6);
+  std::printf("{\"load_ms\":%.4f,\"load_min_ms\":%.4f,\"min_us\":%.3f}\n", first_load * 1e3, best_load * 1e3,
+              best * 1e6);
   return 0;
 }

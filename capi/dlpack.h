@@ -51,12 +51,13 @@ struct Code {
   uint8_t bits;
 };
 inline constexpr Code kCodes[] = {
-    {DType::Int8, 0, 8},        {DType::Int16, 0, 16},      {DType::Int32, 0, 32},          {DType::Int64, 0, 64},
-    {DType::UInt8, 1, 8},       {DType::UInt16, 1, 16},     {DType::UInt32, 1, 32},         {DType::UInt64, 1, 64},
-    {DType::Float16, 2, 16},    {DType::Float32, 2, 32},    {DType::Float64, 2, 64},        {DType::BFloat16, 4, 16},
-    {DType::Complex32, 5, 32},  {DType::Complex64, 5, 64},  {DType::Complex128, 5, 128},    {DType::Bool, 6, 8},
-    {DType::Float8E4M3FN, 10, 8}, {DType::Float8E4M3FNUZ, 11, 8}, {DType::Float8E5M2, 12, 8},
-    {DType::Float8E5M2FNUZ, 13, 8},
+    {DType::Int8, 0, 8},        {DType::Int16, 0, 16},          {DType::Int32, 0, 32},
+    {DType::Int64, 0, 64},      {DType::UInt8, 1, 8},           {DType::UInt16, 1, 16},
+    {DType::UInt32, 1, 32},     {DType::UInt64, 1, 64},         {DType::Float16, 2, 16},
+    {DType::Float32, 2, 32},    {DType::Float64, 2, 64},        {DType::BFloat16, 4, 16},
+    {DType::Complex32, 5, 32},  {DType::Complex64, 5, 64},      {DType::Complex128, 5, 128},
+    {DType::Bool, 6, 8},        {DType::Float8E4M3FN, 10, 8},   {DType::Float8E4M3FNUZ, 11, 8},
+    {DType::Float8E5M2, 12, 8}, {DType::Float8E5M2FNUZ, 13, 8},
 };
 
 }  // namespace etrt::dlpack

@@ -42,9 +42,11 @@
 
 /* et_method_options options = ET_INIT(et_method_options); */
 #ifdef __cplusplus
-#define ET_INIT(type) {sizeof(type)}
+#define ET_INIT(type) \
+  { sizeof(type) }
 #else
-#define ET_INIT(type) {.struct_size = sizeof(type)}
+#define ET_INIT(type) \
+  { .struct_size = sizeof(type) }
 #endif
 
 #ifdef __cplusplus

@@ -35,8 +35,8 @@ Status checked_status(const et_call& call, et_status status, std::string_view wh
     return Status::Ok;
   }
   if (!call.explained) {
-    (void)fail(static_cast<Status>(status), "{} returned {} (0x{:02x})", who,
-               status_name(static_cast<Status>(status)), static_cast<uint32_t>(status));
+    (void)fail(static_cast<Status>(status), "{} returned {} (0x{:02x})", who, status_name(static_cast<Status>(status)),
+               static_cast<uint32_t>(status));
   }
   return static_cast<Status>(status);
 }
@@ -100,17 +100,16 @@ class UserBackend : public Backend {
       specs.push_back({spec.key.data(), spec.value.data(), spec.value.size()});
     }
     void* handle = nullptr;
-    const et_status status = backend_.init(&c, source.payload.data(), source.payload.size(), specs.data(),
-                                           specs.size(), &handle, backend_.user_data);
+    const et_status status = backend_.init(&c, source.payload.data(), source.payload.size(), specs.data(), specs.size(),
+                                           &handle, backend_.user_data);
     ET_TRY(checked_status(c, status, name_));
     return std::unique_ptr<Delegate>(new UserDelegate(backend_, name_, handle));
   }
   Status option(const char* key, const et_value* set, et_value* get) {
-    const et_status status = set != nullptr && backend_.set_option != nullptr
-                                 ? backend_.set_option(key, set, backend_.user_data)
-                             : get != nullptr && backend_.get_option != nullptr
-                                 ? backend_.get_option(key, get, backend_.user_data)
-                                 : static_cast<et_status>(ET_NOT_SUPPORTED);
+    const et_status status =
+        set != nullptr && backend_.set_option != nullptr   ? backend_.set_option(key, set, backend_.user_data)
+        : get != nullptr && backend_.get_option != nullptr ? backend_.get_option(key, get, backend_.user_data)
+                                                           : static_cast<et_status>(ET_NOT_SUPPORTED);
     return status == ET_OK ? Status::Ok
                            : fail(static_cast<Status>(status), "backend {} refused option \"{}\"", name_, key);
   }
@@ -134,9 +133,9 @@ Result<UserBackend*> user_backend(const char* name) {
 }
 
 Status check_index(const et_call& call, size_t index) {
-  return index < call.args.size() ? Status::Ok
-                                  : fail(Status::InvalidArgument, "argument {} doesn't exist; there are {}", index,
-                                         call.args.size());
+  return index < call.args.size()
+             ? Status::Ok
+             : fail(Status::InvalidArgument, "argument {} doesn't exist; there are {}", index, call.args.size());
 }
 
 // Names that stay where they are, for functions that give out pointers by index.
@@ -201,41 +200,52 @@ void* et_call_temp(et_call* call, size_t size) {
 }
 
 et_status et_call_resize(et_call* call, size_t index, const int64_t* sizes, size_t rank) {
-  return guarded([&] { return format_text("Failed to resize argument {}", index); }, [&]() -> Status {
-    ET_TRY(require(call, "call"));
-    ET_TRY(check_index(*call, index));
-    if (call->args[index]->kind != Kind::Tensor || (rank > 0 && sizes == nullptr)) {
-      return fail(Status::InvalidArgument, "argument {} is {}, expected a tensor and sizes", index,
-                  kind_name(call->args[index]->kind));
-    }
-    Tensor& tensor = *call->args[index]->as_tensor;
-    ET_TRY(resize(tensor, {sizes, rank}));
-    // The return slot and lists may show it too.
-    for (size_t i = 0; i < call->args.size(); ++i) {
-      if (call->args[i]->kind == Kind::Tensor && call->args[i]->as_tensor == &tensor) {
-        to_value(tensor, call->views[i]);
-      }
-    }
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to resize argument {}", index); },
+                 [&]() -> Status {
+                   ET_TRY(require(call, "call"));
+                   ET_TRY(check_index(*call, index));
+                   if (call->args[index]->kind != Kind::Tensor || (rank > 0 && sizes == nullptr)) {
+                     return fail(Status::InvalidArgument, "argument {} is {}, expected a tensor and sizes", index,
+                                 kind_name(call->args[index]->kind));
+                   }
+                   Tensor& tensor = *call->args[index]->as_tensor;
+                   ET_TRY(resize(tensor, {sizes, rank}));
+                   // The return slot and lists may show it too.
+                   for (size_t i = 0; i < call->args.size(); ++i) {
+                     if (call->args[i]->kind == Kind::Tensor && call->args[i]->as_tensor == &tensor) {
+                       to_value(tensor, call->views[i]);
+                     }
+                   }
+                   return Status::Ok;
+                 });
 }
 
 et_status et_call_set(et_call* call, size_t index, const et_value* value) {
-  return guarded([&] { return format_text("Failed to set argument {}", index); }, [&]() -> Status {
-    ET_TRY(require(call, "call"));
-    ET_TRY(require(value, "value"));
-    ET_TRY(check_index(*call, index));
-    Value& to = *call->args[index];
-    switch (value->kind) {
-      case ET_KIND_NONE: to = Value(); break;
-      case ET_KIND_INT: to = Value::of_int(value->u.as_int); break;
-      case ET_KIND_DOUBLE: to = Value::of_double(value->u.as_double); break;
-      case ET_KIND_BOOL: to = Value::of_bool(value->u.as_bool != 0); break;
-      default: return fail(Status::InvalidArgument, "only a number, a bool or None can be set");
-    }
-    call->views[index] = *value;
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to set argument {}", index); },
+                 [&]() -> Status {
+                   ET_TRY(require(call, "call"));
+                   ET_TRY(require(value, "value"));
+                   ET_TRY(check_index(*call, index));
+                   Value& to = *call->args[index];
+                   switch (value->kind) {
+                     case ET_KIND_NONE:
+                       to = Value();
+                       break;
+                     case ET_KIND_INT:
+                       to = Value::of_int(value->u.as_int);
+                       break;
+                     case ET_KIND_DOUBLE:
+                       to = Value::of_double(value->u.as_double);
+                       break;
+                     case ET_KIND_BOOL:
+                       to = Value::of_bool(value->u.as_bool != 0);
+                       break;
+                     default:
+                       return fail(Status::InvalidArgument, "only a number, a bool or None can be set");
+                   }
+                   call->views[index] = *value;
+                   return Status::Ok;
+                 });
 }
 
 const char* et_call_method_name(const et_call* call) {
@@ -248,22 +258,23 @@ const char* et_call_method_name(const et_call* call) {
 }
 
 et_status et_call_named_data(et_call* call, const char* key, const void** data, size_t* size) {
-  return guarded([&] { return format_text("Failed to find named data {}", name_or(key, "NULL")); }, [&]() -> Status {
-    ET_TRY(require(call, "call"));
-    ET_TRY(require(key, "key"));
-    ET_TRY(require(data, "data"));
-    ET_TRY(require(size, "size"));
-    if (call->program == nullptr) {
-      return fail(Status::NotSupported, "operators have no named data, only delegates");
-    }
-    const auto bytes = call->program->named_data(key);
-    if (!bytes.ok()) {
-      return fail(bytes.status(), "neither the program nor a data file has \"{}\"", key);
-    }
-    *data = (*bytes).data();
-    *size = (*bytes).size();
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to find named data {}", name_or(key, "NULL")); },
+                 [&]() -> Status {
+                   ET_TRY(require(call, "call"));
+                   ET_TRY(require(key, "key"));
+                   ET_TRY(require(data, "data"));
+                   ET_TRY(require(size, "size"));
+                   if (call->program == nullptr) {
+                     return fail(Status::NotSupported, "operators have no named data, only delegates");
+                   }
+                   const auto bytes = call->program->named_data(key);
+                   if (!bytes.ok()) {
+                     return fail(bytes.status(), "neither the program nor a data file has \"{}\"", key);
+                   }
+                   *data = (*bytes).data();
+                   *size = (*bytes).size();
+                   return Status::Ok;
+                 });
 }
 
 et_status et_register_operator(const char* name, et_operator_fn fn, void* user_data) {
@@ -288,14 +299,15 @@ const char* et_operator_name(size_t index) {
 }
 
 et_status et_register_backend(const et_backend* given) {
-  return guarded([&] { return "Failed to register a backend"; }, [&]() -> Status {
-    ET_TRY(require(given, "backend"));
-    ET_ASSIGN(const et_backend backend, copy_options(given, "et_backend"));
-    ET_TRY(require(backend.name, "et_backend.name"));
-    ET_TRY(require(reinterpret_cast<const void*>(backend.init), "et_backend.init"));
-    ET_TRY(require(reinterpret_cast<const void*>(backend.execute), "et_backend.execute"));
-    return register_backend(backend.name, std::make_unique<UserBackend>(backend));
-  });
+  return guarded([&] { return "Failed to register a backend"; },
+                 [&]() -> Status {
+                   ET_TRY(require(given, "backend"));
+                   ET_ASSIGN(const et_backend backend, copy_options(given, "et_backend"));
+                   ET_TRY(require(backend.name, "et_backend.name"));
+                   ET_TRY(require(reinterpret_cast<const void*>(backend.init), "et_backend.init"));
+                   ET_TRY(require(reinterpret_cast<const void*>(backend.execute), "et_backend.execute"));
+                   return register_backend(backend.name, std::make_unique<UserBackend>(backend));
+                 });
 }
 size_t et_backend_count(void) { return backend_names().size(); }
 const char* et_backend_name(size_t index) {
@@ -307,20 +319,22 @@ int32_t et_backend_is_available(const char* name) {
   return backend != nullptr && backend->available() ? 1 : 0;
 }
 et_status et_backend_set_option(const char* backend, const char* key, const et_value* value) {
-  return guarded([&] { return "Failed to set a backend option"; }, [&]() -> Status {
-    ET_TRY(require(key, "key"));
-    ET_TRY(require(value, "value"));
-    ET_ASSIGN(UserBackend * user, user_backend(backend));
-    return user->option(key, value, nullptr);
-  });
+  return guarded([&] { return "Failed to set a backend option"; },
+                 [&]() -> Status {
+                   ET_TRY(require(key, "key"));
+                   ET_TRY(require(value, "value"));
+                   ET_ASSIGN(UserBackend * user, user_backend(backend));
+                   return user->option(key, value, nullptr);
+                 });
 }
 et_status et_backend_get_option(const char* backend, const char* key, et_value* value) {
-  return guarded([&] { return "Failed to get a backend option"; }, [&]() -> Status {
-    ET_TRY(require(key, "key"));
-    ET_TRY(require(value, "value"));
-    ET_ASSIGN(UserBackend * user, user_backend(backend));
-    return user->option(key, nullptr, value);
-  });
+  return guarded([&] { return "Failed to get a backend option"; },
+                 [&]() -> Status {
+                   ET_TRY(require(key, "key"));
+                   ET_TRY(require(value, "value"));
+                   ET_ASSIGN(UserBackend * user, user_backend(backend));
+                   return user->option(key, nullptr, value);
+                 });
 }
 
 }  // extern "C"

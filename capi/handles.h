@@ -7,7 +7,6 @@
 #include <exception>
 #include <map>
 #include <memory>
-#include <memory>
 #include <new>
 #include <string>
 #include <vector>

@@ -100,38 +100,40 @@ extern "C" {
 
 et_status et_method_memory(const et_program* program, const char* method, const et_method_options* given,
                            et_memory_info* info) {
-  return guarded([&] { return format_text("Failed to measure method {}", name_or(method, "NULL")); }, [&]() -> Status {
-    ET_TRY(require(info, "info"));
-    ET_ASSIGN(const et_method_options options, copy_options(given, "et_method_options"));
-    ET_ASSIGN(et_memory_info out, copy_options(info, "et_memory_info"));
-    ET_ASSIGN(const std::shared_ptr<const Plan> plan, plan_of(program, method, options.plan));
-    ET_ASSIGN(const MemoryNeeds needs, memory_needs(*plan));
-    const size_t size = std::min(info->struct_size, sizeof(out));
-    out.struct_size = info->struct_size;
-    out.planned_bytes = needs.planned_bytes;
-    out.state_bytes = needs.state_bytes;
-    out.total_bytes = needs.planned_bytes + needs.state_bytes;
-    out.arena_count = needs.arena_count;
-    std::memcpy(info, &out, size);
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to measure method {}", name_or(method, "NULL")); },
+                 [&]() -> Status {
+                   ET_TRY(require(info, "info"));
+                   ET_ASSIGN(const et_method_options options, copy_options(given, "et_method_options"));
+                   ET_ASSIGN(et_memory_info out, copy_options(info, "et_memory_info"));
+                   ET_ASSIGN(const std::shared_ptr<const Plan> plan, plan_of(program, method, options.plan));
+                   ET_ASSIGN(const MemoryNeeds needs, memory_needs(*plan));
+                   const size_t size = std::min(info->struct_size, sizeof(out));
+                   out.struct_size = info->struct_size;
+                   out.planned_bytes = needs.planned_bytes;
+                   out.state_bytes = needs.state_bytes;
+                   out.total_bytes = needs.planned_bytes + needs.state_bytes;
+                   out.arena_count = needs.arena_count;
+                   std::memcpy(info, &out, size);
+                   return Status::Ok;
+                 });
 }
 
 et_status et_method_load(const et_program* program, const char* method_name, const et_method_options* given,
                          et_method** method) {
-  return guarded([&] { return format_text("Failed to load method {}", name_or(method_name, "NULL")); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_ASSIGN(const et_method_options options, copy_options(given, "et_method_options"));
-    ET_ASSIGN(const std::shared_ptr<const Plan> plan, plan_of(program, method_name, options.plan));
-    MethodOptions load;
-    load.state = options.state != nullptr ? options.state->state : nullptr;
-    load.allocator = to_allocator(options.allocator);
-    load.memory_limit = options.memory_limit;
-    load.step_limit = options.step_limit;
-    ET_ASSIGN(std::shared_ptr<Method> loaded, Method::load(plan, load));
-    *method = new et_method{std::move(loaded), program->loaded, {}};
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to load method {}", name_or(method_name, "NULL")); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_ASSIGN(const et_method_options options, copy_options(given, "et_method_options"));
+                   ET_ASSIGN(const std::shared_ptr<const Plan> plan, plan_of(program, method_name, options.plan));
+                   MethodOptions load;
+                   load.state = options.state != nullptr ? options.state->state : nullptr;
+                   load.allocator = to_allocator(options.allocator);
+                   load.memory_limit = options.memory_limit;
+                   load.step_limit = options.step_limit;
+                   ET_ASSIGN(std::shared_ptr<Method> loaded, Method::load(plan, load));
+                   *method = new et_method{std::move(loaded), program->loaded, {}};
+                   return Status::Ok;
+                 });
 }
 
 void et_method_free(et_method* method) { delete method; }
@@ -153,70 +155,78 @@ const char* et_method_attribute_name(const et_method* method, size_t index) {
 }
 
 et_status et_method_input_info(const et_method* method, size_t index, et_tensor_info* info) {
-  return guarded([&] { return failed_to("describe", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    return info_at(method->method->info().inputs, index, "input", info);
-  });
+  return guarded([&] { return failed_to("describe", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   return info_at(method->method->info().inputs, index, "input", info);
+                 });
 }
 et_status et_method_output_info(const et_method* method, size_t index, et_tensor_info* info) {
-  return guarded([&] { return failed_to("describe", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    return info_at(method->method->info().outputs, index, "output", info);
-  });
+  return guarded([&] { return failed_to("describe", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   return info_at(method->method->info().outputs, index, "output", info);
+                 });
 }
 et_status et_method_attribute_get(const et_method* method, const char* name, et_value* value) {
-  return guarded([&] { return failed_to("get an attribute of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_TRY(require(name, "name"));
-    ET_TRY(require(value, "value"));
-    ET_ASSIGN(const Tensor* tensor, method->method->attribute(name));
-    to_value(*tensor, *value);
-    return Status::Ok;
-  });
+  return guarded([&] { return failed_to("get an attribute of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_TRY(require(name, "name"));
+                   ET_TRY(require(value, "value"));
+                   ET_ASSIGN(const Tensor* tensor, method->method->attribute(name));
+                   to_value(*tensor, *value);
+                   return Status::Ok;
+                 });
 }
 et_status et_method_get_state(const et_method* method, et_state** state) {
-  return guarded([&] { return failed_to("get the state of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_TRY(require(state, "state"));
-    *state = new et_state{method->method->state()};
-    return Status::Ok;
-  });
+  return guarded([&] { return failed_to("get the state of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_TRY(require(state, "state"));
+                   *state = new et_state{method->method->state()};
+                   return Status::Ok;
+                 });
 }
 
 et_status et_method_set_input(et_method* method, size_t index, const et_value* value) {
-  return guarded([&] { return failed_to("set an input of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_TRY(require(value, "value"));
-    return named(*method->method, set_input(*method->method, index, *value));
-  });
+  return guarded([&] { return failed_to("set an input of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_TRY(require(value, "value"));
+                   return named(*method->method, set_input(*method->method, index, *value));
+                 });
 }
 et_status et_method_set_inputs(et_method* method, const et_value* values, size_t count) {
-  return guarded([&] { return failed_to("set the inputs of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    return named(*method->method, set_inputs(*method->method, values, count));
-  });
+  return guarded([&] { return failed_to("set the inputs of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   return named(*method->method, set_inputs(*method->method, values, count));
+                 });
 }
 et_status et_method_set_output(et_method* method, size_t index, const et_value* value) {
-  return guarded([&] { return failed_to("set an output of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    if (value == nullptr) {
-      return method->method->set_output(index, nullptr);
-    }
-    ET_ASSIGN(const Argument argument, to_argument(*value));
-    if (argument.kind != Kind::Tensor) {
-      return fail(Status::InvalidArgument, "output {} is given {}, expected a tensor's memory", index,
-                  kind_name(argument.kind));
-    }
-    return method->method->set_output(index, &argument.as_tensor);
-  });
+  return guarded([&] { return failed_to("set an output of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   if (value == nullptr) {
+                     return method->method->set_output(index, nullptr);
+                   }
+                   ET_ASSIGN(const Argument argument, to_argument(*value));
+                   if (argument.kind != Kind::Tensor) {
+                     return fail(Status::InvalidArgument, "output {} is given {}, expected a tensor's memory", index,
+                                 kind_name(argument.kind));
+                   }
+                   return method->method->set_output(index, &argument.as_tensor);
+                 });
 }
 
 et_status et_method_execute(et_method* method) {
-  return guarded([&] { return failed_to("execute", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    const std::shared_ptr<Method> alive = method->method;  // freed meanwhile, it ends with this run
-    return alive->execute();
-  });
+  return guarded([&] { return failed_to("execute", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   const std::shared_ptr<Method> alive = method->method;  // freed meanwhile, it ends with this run
+                   return alive->execute();
+                 });
 }
 void et_method_cancel(et_method* method) {
   if (method != nullptr) {
@@ -225,115 +235,125 @@ void et_method_cancel(et_method* method) {
 }
 
 et_status et_method_get_output(const et_method* method, size_t index, et_value* value) {
-  return guarded([&] { return failed_to("get an output of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_TRY(require(value, "value"));
-    return get_output(method, index, value);
-  });
+  return guarded([&] { return failed_to("get an output of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_TRY(require(value, "value"));
+                   return get_output(method, index, value);
+                 });
 }
 et_status et_method_get_outputs(const et_method* method, et_value* values, size_t count) {
-  return guarded([&] { return failed_to("get the outputs of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    if (count != method->method->info().outputs.size()) {
-      return fail(Status::InvalidArgument, "room for {} outputs was given, the method has {}", count,
-                  method->method->info().outputs.size());
-    }
-    for (size_t i = 0; i < count; ++i) {
-      ET_TRY(require(values, "values"));
-      ET_TRY(get_output(method, i, &values[i]));
-    }
-    return Status::Ok;
-  });
+  return guarded([&] { return failed_to("get the outputs of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   if (count != method->method->info().outputs.size()) {
+                     return fail(Status::InvalidArgument, "room for {} outputs was given, the method has {}", count,
+                                 method->method->info().outputs.size());
+                   }
+                   for (size_t i = 0; i < count; ++i) {
+                     ET_TRY(require(values, "values"));
+                     ET_TRY(get_output(method, i, &values[i]));
+                   }
+                   return Status::Ok;
+                 });
 }
 et_status et_value_hold(const et_method* method, et_value* value) {
-  return guarded([&] { return failed_to("hold an output of", method); }, [&]() -> Status {
-    ET_TRY(require(method, "method"));
-    ET_TRY(require(value, "value"));
-    if (value->kind != ET_KIND_TENSOR || value->hold != nullptr) {
-      return value->kind == ET_KIND_TENSOR ? Status::Ok
-                                           : fail(Status::InvalidArgument, "only a tensor can be held");
-    }
-    ET_ASSIGN(const Argument argument, to_argument(*value));
-    ET_ASSIGN(const int64_t nbytes, checked_nbytes(argument.as_tensor.sizes, argument.as_tensor.dtype));
-    const void* data = argument.as_tensor.data;
-    auto hold = std::make_shared<OutputHold>();
-    ET_ASSIGN(*hold, method->method->hold(data, static_cast<size_t>(nbytes)));
-    value->u.as_tensor.data = const_cast<void*>(data);
-    // The run's memory is shared itself, so that its count tells who holds it.
-    if (hold->memory != nullptr) {
-      take_hold(*value, hold->memory);
-    } else {
-      take_hold(*value, hold->copy);
-    }
-    return Status::Ok;
-  });
+  return guarded([&] { return failed_to("hold an output of", method); },
+                 [&]() -> Status {
+                   ET_TRY(require(method, "method"));
+                   ET_TRY(require(value, "value"));
+                   if (value->kind != ET_KIND_TENSOR || value->hold != nullptr) {
+                     return value->kind == ET_KIND_TENSOR ? Status::Ok
+                                                          : fail(Status::InvalidArgument, "only a tensor can be held");
+                   }
+                   ET_ASSIGN(const Argument argument, to_argument(*value));
+                   ET_ASSIGN(const int64_t nbytes, checked_nbytes(argument.as_tensor.sizes, argument.as_tensor.dtype));
+                   const void* data = argument.as_tensor.data;
+                   auto hold = std::make_shared<OutputHold>();
+                   ET_ASSIGN(*hold, method->method->hold(data, static_cast<size_t>(nbytes)));
+                   value->u.as_tensor.data = const_cast<void*>(data);
+                   // The run's memory is shared itself, so that its count tells who holds it.
+                   if (hold->memory != nullptr) {
+                     take_hold(*value, hold->memory);
+                   } else {
+                     take_hold(*value, hold->copy);
+                   }
+                   return Status::Ok;
+                 });
 }
 
 // --- state ------------------------------------------------------------------------------------------------
 
 et_status et_state_new(et_state** state) {
-  return guarded([] { return "Failed to make a state"; }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    *state = new et_state{std::make_shared<State>()};
-    return Status::Ok;
-  });
+  return guarded([] { return "Failed to make a state"; },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   *state = new et_state{std::make_shared<State>()};
+                   return Status::Ok;
+                 });
 }
 void et_state_free(et_state* state) { delete state; }
 size_t et_state_count(const et_state* state) { return state == nullptr ? 0 : state->state->count(); }
 
 et_status et_state_info(const et_state* state, size_t index, et_tensor_info* info) {
-  return guarded([&] { return format_text("Failed to describe state buffer {}", index); }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    ET_TRY(require(info, "info"));
-    const State::Buffer* buffer = state->state->at(index);
-    if (buffer == nullptr) {
-      return fail(Status::InvalidArgument, "state buffer {} doesn't exist; there are {}", index, state->state->count());
-    }
-    *info = et_tensor_info{};
-    info->name = buffer->name.c_str();
-    info->sizes = buffer->sizes.data();
-    info->dim_order = buffer->dim_order.data();
-    info->nbytes = static_cast<int64_t>(buffer->nbytes);
-    info->kind = ET_KIND_TENSOR;
-    info->dtype = static_cast<int32_t>(buffer->dtype);
-    info->rank = static_cast<int32_t>(buffer->sizes.size());
-    info->planned = 1;
-    info->is_state = 1;
-    return Status::Ok;
-  });
+  return guarded([&] { return format_text("Failed to describe state buffer {}", index); },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   ET_TRY(require(info, "info"));
+                   const State::Buffer* buffer = state->state->at(index);
+                   if (buffer == nullptr) {
+                     return fail(Status::InvalidArgument, "state buffer {} doesn't exist; there are {}", index,
+                                 state->state->count());
+                   }
+                   *info = et_tensor_info{};
+                   info->name = buffer->name.c_str();
+                   info->sizes = buffer->sizes.data();
+                   info->dim_order = buffer->dim_order.data();
+                   info->nbytes = static_cast<int64_t>(buffer->nbytes);
+                   info->kind = ET_KIND_TENSOR;
+                   info->dtype = static_cast<int32_t>(buffer->dtype);
+                   info->rank = static_cast<int32_t>(buffer->sizes.size());
+                   info->planned = 1;
+                   info->is_state = 1;
+                   return Status::Ok;
+                 });
 }
 et_status et_state_read(const et_state* state, size_t index, void* to, size_t size) {
-  return guarded([&] { return format_text("Failed to read state buffer {}", index); }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    if (size > 0) {
-      ET_TRY(require(to, "to"));
-    }
-    return state->state->read(index, {static_cast<std::byte*>(to), size});
-  });
+  return guarded([&] { return format_text("Failed to read state buffer {}", index); },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   if (size > 0) {
+                     ET_TRY(require(to, "to"));
+                   }
+                   return state->state->read(index, {static_cast<std::byte*>(to), size});
+                 });
 }
 et_status et_state_write(et_state* state, size_t index, const void* from, size_t size) {
-  return guarded([&] { return format_text("Failed to write state buffer {}", index); }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    if (size > 0) {
-      ET_TRY(require(from, "from"));
-    }
-    return state->state->write(index, {static_cast<const std::byte*>(from), size});
-  });
+  return guarded([&] { return format_text("Failed to write state buffer {}", index); },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   if (size > 0) {
+                     ET_TRY(require(from, "from"));
+                   }
+                   return state->state->write(index, {static_cast<const std::byte*>(from), size});
+                 });
 }
 et_status et_state_reset(et_state* state) {
-  return guarded([] { return "Failed to reset a state"; }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    return state->state->reset();
-  });
+  return guarded([] { return "Failed to reset a state"; },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   return state->state->reset();
+                 });
 }
 et_status et_state_clone(const et_state* state, et_state** copy) {
-  return guarded([] { return "Failed to clone a state"; }, [&]() -> Status {
-    ET_TRY(require(state, "state"));
-    ET_TRY(require(copy, "copy"));
-    ET_ASSIGN(std::shared_ptr<State> made, state->state->clone());
-    *copy = new et_state{std::move(made)};
-    return Status::Ok;
-  });
+  return guarded([] { return "Failed to clone a state"; },
+                 [&]() -> Status {
+                   ET_TRY(require(state, "state"));
+                   ET_TRY(require(copy, "copy"));
+                   ET_ASSIGN(std::shared_ptr<State> made, state->state->clone());
+                   *copy = new et_state{std::move(made)};
+                   return Status::Ok;
+                 });
 }
 
 }  // extern "C"

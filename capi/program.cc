@@ -24,7 +24,8 @@ Result<Source> source_of(const et_buffer* given, const char* fallback) {
   }
   const std::span bytes(static_cast<const std::byte*>(buffer.data), buffer.size);
   std::string name = name_or(buffer.name, fallback);
-  return buffer.copy != 0 ? Source::copy(bytes, std::move(name)) : Source::borrow(bytes, std::move(keep), std::move(name));
+  return buffer.copy != 0 ? Source::copy(bytes, std::move(name))
+                          : Source::borrow(bytes, std::move(keep), std::move(name));
 }
 
 Result<Source> source_of(const et_source* given) {
@@ -54,7 +55,8 @@ Status load(const Source& source, const et_program_options* given, et_program** 
     ET_ASSIGN(Source file, source_of(&options.data_buffers[i], "a data buffer"));
     data_files.push_back(std::move(file));
   }
-  const auto level = options.verification == ET_VERIFY_MINIMAL ? Verification::Minimal : Verification::InternalConsistency;
+  const auto level =
+      options.verification == ET_VERIFY_MINIMAL ? Verification::Minimal : Verification::InternalConsistency;
   ET_ASSIGN(std::shared_ptr<const Program> loaded, Program::load(source, data_files, level));
   *program = new et_program{std::make_shared<LoadedProgram>(std::move(loaded))};
   return Status::Ok;
@@ -81,11 +83,12 @@ et_status count_in(const et_program* program, const char* method, size_t* count,
 template <class Pick>
 et_status info_in(const et_program* program, const char* method, size_t index, et_tensor_info* out, const char* what,
                   Pick&& pick) {
-  return guarded([&] { return format_text("Failed to describe {} {} of method {}", what, index, name_or(method, "NULL")); },
-                 [&]() -> Status {
-                   ET_ASSIGN(const MethodInfo* info, info_of(program, method));
-                   return info_at(pick(*info), index, what, out);
-                 });
+  return guarded(
+      [&] { return format_text("Failed to describe {} {} of method {}", what, index, name_or(method, "NULL")); },
+      [&]() -> Status {
+        ET_ASSIGN(const MethodInfo* info, info_of(program, method));
+        return info_at(pick(*info), index, what, out);
+      });
 }
 
 const auto kInputs = [](const MethodInfo& info) -> const auto& { return info.inputs; };
@@ -96,13 +99,20 @@ const auto kAttributes = [](const MethodInfo& info) -> const auto& { return info
 
 int32_t kind_number(Kind kind) {
   switch (kind) {
-    case Kind::None: return ET_KIND_NONE;
-    case Kind::Int: return ET_KIND_INT;
-    case Kind::Double: return ET_KIND_DOUBLE;
-    case Kind::Bool: return ET_KIND_BOOL;
-    case Kind::String: return ET_KIND_STRING;
-    case Kind::Tensor: return ET_KIND_TENSOR;
-    default: return ET_KIND_LIST;
+    case Kind::None:
+      return ET_KIND_NONE;
+    case Kind::Int:
+      return ET_KIND_INT;
+    case Kind::Double:
+      return ET_KIND_DOUBLE;
+    case Kind::Bool:
+      return ET_KIND_BOOL;
+    case Kind::String:
+      return ET_KIND_STRING;
+    case Kind::Tensor:
+      return ET_KIND_TENSOR;
+    default:
+      return ET_KIND_LIST;
   }
 }
 
@@ -111,11 +121,20 @@ et_tensor_info to_info(const ValueInfo& info) {
   out.name = info.name.c_str();
   out.kind = kind_number(info.kind);
   switch (info.kind) {
-    case Kind::Int: out.fixed.as_int = info.as_int; break;
-    case Kind::Double: out.fixed.as_double = info.as_double; break;
-    case Kind::Bool: out.fixed.as_bool = info.as_bool ? 1 : 0; break;
-    case Kind::String: out.fixed.as_string = info.as_string.c_str(); break;
-    default: break;
+    case Kind::Int:
+      out.fixed.as_int = info.as_int;
+      break;
+    case Kind::Double:
+      out.fixed.as_double = info.as_double;
+      break;
+    case Kind::Bool:
+      out.fixed.as_bool = info.as_bool ? 1 : 0;
+      break;
+    case Kind::String:
+      out.fixed.as_string = info.as_string.c_str();
+      break;
+    default:
+      break;
   }
   if (info.kind != Kind::Tensor) {
     return out;
@@ -152,27 +171,30 @@ using namespace etrt::capi;
 extern "C" {
 
 et_status et_program_load_file(const char* path, const et_program_options* options, et_program** program) {
-  return guarded([&] { return format_text("Failed to load program {}", name_or(path, "NULL")); }, [&]() -> Status {
-    ET_TRY(require(path, "path"));
-    ET_ASSIGN(const Source source, Source::file(path));
-    return load(source, options, program);
-  });
+  return guarded([&] { return format_text("Failed to load program {}", name_or(path, "NULL")); },
+                 [&]() -> Status {
+                   ET_TRY(require(path, "path"));
+                   ET_ASSIGN(const Source source, Source::file(path));
+                   return load(source, options, program);
+                 });
 }
 
 et_status et_program_load_buffer(const et_buffer* buffer, const et_program_options* options, et_program** program) {
-  return guarded([] { return "Failed to load program from a buffer"; }, [&]() -> Status {
-    ET_TRY(require(buffer, "buffer"));
-    ET_ASSIGN(const Source source, source_of(buffer, "the buffer"));
-    return load(source, options, program);
-  });
+  return guarded([] { return "Failed to load program from a buffer"; },
+                 [&]() -> Status {
+                   ET_TRY(require(buffer, "buffer"));
+                   ET_ASSIGN(const Source source, source_of(buffer, "the buffer"));
+                   return load(source, options, program);
+                 });
 }
 
 et_status et_program_load_source(const et_source* source, const et_program_options* options, et_program** program) {
-  return guarded([] { return "Failed to load program from a source"; }, [&]() -> Status {
-    ET_TRY(require(source, "source"));
-    ET_ASSIGN(const Source made, source_of(source));
-    return load(made, options, program);
-  });
+  return guarded([] { return "Failed to load program from a source"; },
+                 [&]() -> Status {
+                   ET_TRY(require(source, "source"));
+                   ET_ASSIGN(const Source made, source_of(source));
+                   return load(made, options, program);
+                 });
 }
 
 void et_program_free(et_program* program) { delete program; }
@@ -189,27 +211,30 @@ const char* et_program_method_name(const et_program* program, size_t index) {
 }
 
 et_status et_program_can_run(const et_program* program, const char* method) {
-  return guarded([&] { return method == nullptr ? std::string("This program can't run here")
-                                                : format_text("Method {} can't run here", method); },
-                 [&]() -> Status {
-                   ET_TRY(require(program, "program"));
-                   const Program& p = *program->loaded->program();
-                   Status first = Status::Ok;
-                   const auto check = [&](size_t index) {
-                     for (const Status status : {check_runnable(p, index), p.require_data(index)}) {
-                       first = first == Status::Ok ? status : first;
-                     }
-                   };
-                   if (method != nullptr) {
-                     ET_ASSIGN(const size_t index, p.require_method(method));
-                     check(index);
-                   } else {
-                     for (size_t i = 0; i < p.method_count(); ++i) {
-                       check(i);
-                     }
-                   }
-                   return first;
-                 });
+  return guarded(
+      [&] {
+        return method == nullptr ? std::string("This program can't run here")
+                                 : format_text("Method {} can't run here", method);
+      },
+      [&]() -> Status {
+        ET_TRY(require(program, "program"));
+        const Program& p = *program->loaded->program();
+        Status first = Status::Ok;
+        const auto check = [&](size_t index) {
+          for (const Status status : {check_runnable(p, index), p.require_data(index)}) {
+            first = first == Status::Ok ? status : first;
+          }
+        };
+        if (method != nullptr) {
+          ET_ASSIGN(const size_t index, p.require_method(method));
+          check(index);
+        } else {
+          for (size_t i = 0; i < p.method_count(); ++i) {
+            check(i);
+          }
+        }
+        return first;
+      });
 }
 
 et_status et_program_input_count(const et_program* program, const char* method, size_t* count) {
@@ -227,8 +252,7 @@ et_status et_program_input_info(const et_program* program, const char* method, s
 et_status et_program_output_info(const et_program* program, const char* method, size_t index, et_tensor_info* info) {
   return info_in(program, method, index, info, "output", kOutputs);
 }
-et_status et_program_attribute_info(const et_program* program, const char* method, size_t index,
-                                    et_tensor_info* info) {
+et_status et_program_attribute_info(const et_program* program, const char* method, size_t index, et_tensor_info* info) {
   return info_in(program, method, index, info, "attribute", kAttributes);
 }
 

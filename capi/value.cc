@@ -73,23 +73,35 @@ void list_value(const Items& items, Make&& make, NewArray array, et_value& out) 
 Status to_value(const Value& value, NewArray array, et_value& out) {
   out = et_value{};
   switch (value.kind) {
-    case Kind::None: return Status::Ok;
-    case Kind::Int: out = int_value(value.as_int); return Status::Ok;
-    case Kind::Double: out = double_value(value.as_double); return Status::Ok;
-    case Kind::Bool: out = bool_value(value.as_bool); return Status::Ok;
+    case Kind::None:
+      return Status::Ok;
+    case Kind::Int:
+      out = int_value(value.as_int);
+      return Status::Ok;
+    case Kind::Double:
+      out = double_value(value.as_double);
+      return Status::Ok;
+    case Kind::Bool:
+      out = bool_value(value.as_bool);
+      return Status::Ok;
     case Kind::String:
       out.kind = ET_KIND_STRING;
       out.u.as_string = {value.as_string.data(), value.as_string.size()};
       return Status::Ok;
-    case Kind::Tensor: to_value(*value.as_tensor, out); return Status::Ok;
+    case Kind::Tensor:
+      to_value(*value.as_tensor, out);
+      return Status::Ok;
     case Kind::IntList: {
       ET_ASSIGN(const std::span<const int64_t> ints, value.as_list->ints());
       list_value(ints, int_value, array, out);
       return Status::Ok;
     }
-    case Kind::DoubleList: list_value(value.as_list->doubles, double_value, array, out); return Status::Ok;
+    case Kind::DoubleList:
+      list_value(value.as_list->doubles, double_value, array, out);
+      return Status::Ok;
     case Kind::BoolList:
-      list_value(value.as_list->bools, [](uint8_t b) { return bool_value(b != 0); }, array, out);
+      list_value(
+          value.as_list->bools, [](uint8_t b) { return bool_value(b != 0); }, array, out);
       return Status::Ok;
     case Kind::TensorList:
     case Kind::OptionalTensorList: {
@@ -111,7 +123,8 @@ Status to_value(const Value& value, NewArray array, et_value& out) {
 Result<Argument> to_argument(const et_value& value) {
   Argument a;
   switch (value.kind) {
-    case ET_KIND_NONE: return a;
+    case ET_KIND_NONE:
+      return a;
     case ET_KIND_INT:
       a.kind = Kind::Int;
       a.as_int = value.u.as_int;
@@ -130,10 +143,12 @@ Result<Argument> to_argument(const et_value& value) {
                         ? std::string_view{}
                         : std::string_view(value.u.as_string.data, value.u.as_string.size);
       return a;
-    case ET_KIND_TENSOR: break;
+    case ET_KIND_TENSOR:
+      break;
     case ET_KIND_LIST:
       return fail(Status::NotSupported, "a list can't be passed; exported programs take its elements one by one");
-    default: return fail(Status::InvalidArgument, "a value has the kind {}, which is none", value.kind);
+    default:
+      return fail(Status::InvalidArgument, "a value has the kind {}, which is none", value.kind);
   }
   const et_tensor_view& t = value.u.as_tensor;
   if (!dtype_valid(t.dtype)) {
@@ -214,7 +229,7 @@ void* export_tensor(const et_value& value, dlpack::DataType dtype) {
     numel *= t.sizes[d];
   }
   out->managed.tensor = {numel == 0 ? nullptr : t.data, {1, 0}, t.rank, dtype, out->hold.sizes.data(),
-                         out->hold.strides.data(), 0};
+                         out->hold.strides.data(),      0};
   out->managed.manager_ctx = out;
   out->managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->manager_ctx); };
   return &out->managed;
@@ -234,14 +249,15 @@ Status import_tensor(const dlpack::Tensor& t, et_value& out, std::array<int64_t,
     return c.code == t.dtype.code && c.bits == t.dtype.bits;
   });
   if (code == std::end(dlpack::kCodes) || t.dtype.lanes != 1) {
-    return fail(Status::NotSupported, "a DLPack tensor has the type code {} with {} bits and {} lanes, which is no "
-                "dtype here", t.dtype.code, t.dtype.bits, t.dtype.lanes);
+    return fail(Status::NotSupported,
+                "a DLPack tensor has the type code {} with {} bits and {} lanes, which is no "
+                "dtype here",
+                t.dtype.code, t.dtype.bits, t.dtype.lanes);
   }
   if (t.ndim < 0 || t.ndim > kMaxRank || (t.ndim > 0 && t.shape == nullptr)) {
     return fail(Status::InvalidArgument, "a DLPack tensor has {} dimensions, up to {} are possible", t.ndim, kMaxRank);
   }
-  ET_ASSIGN([[maybe_unused]] const int64_t nbytes,
-            checked_nbytes({t.shape, static_cast<size_t>(t.ndim)}, code->dtype));
+  ET_ASSIGN([[maybe_unused]] const int64_t nbytes, checked_nbytes({t.shape, static_cast<size_t>(t.ndim)}, code->dtype));
   const bool host = t.device.type == 1 || t.device.type == 3;  // CUDA's pinned host memory is the CPU's
   const bool cuda = t.device.type == 2 || t.device.type == 13;
   if (!host && !cuda) {
@@ -285,84 +301,89 @@ void et_value_release(et_value* value) {
 }
 
 et_status et_value_clone(const et_value* value, et_value* copy) {
-  return guarded([] { return "Failed to copy a value"; }, [&]() -> Status {
-    ET_TRY(require(value, "value"));
-    ET_TRY(require(copy, "copy"));
-    if (value->kind != ET_KIND_TENSOR) {
-      if (value->kind == ET_KIND_STRING || value->kind == ET_KIND_LIST) {
-        return fail(Status::NotSupported, "strings and lists can't be cloned; copy their parts");
-      }
-      *copy = *value;
-      copy->hold = nullptr;
-      return Status::Ok;
-    }
-    ET_ASSIGN(const Argument argument, to_argument(*value));
-    return clone_tensor(argument.as_tensor, *copy);
-  });
+  return guarded([] { return "Failed to copy a value"; },
+                 [&]() -> Status {
+                   ET_TRY(require(value, "value"));
+                   ET_TRY(require(copy, "copy"));
+                   if (value->kind != ET_KIND_TENSOR) {
+                     if (value->kind == ET_KIND_STRING || value->kind == ET_KIND_LIST) {
+                       return fail(Status::NotSupported, "strings and lists can't be cloned; copy their parts");
+                     }
+                     *copy = *value;
+                     copy->hold = nullptr;
+                     return Status::Ok;
+                   }
+                   ET_ASSIGN(const Argument argument, to_argument(*value));
+                   return clone_tensor(argument.as_tensor, *copy);
+                 });
 }
 
 et_status et_value_convert(const et_value* value, int32_t dtype, et_value* copy) {
-  return guarded([] { return "Failed to convert a value"; }, [&]() -> Status {
-    ET_TRY(require(value, "value"));
-    ET_TRY(require(copy, "copy"));
-    if (value->kind != ET_KIND_TENSOR || !dtype_valid(dtype)) {
-      return fail(Status::InvalidArgument, "only a tensor can be converted, and to a dtype that there is");
-    }
-    ET_ASSIGN(const Argument argument, to_argument(*value));
-    return convert_tensor(argument.as_tensor, static_cast<DType>(dtype), *copy);
-  });
+  return guarded([] { return "Failed to convert a value"; },
+                 [&]() -> Status {
+                   ET_TRY(require(value, "value"));
+                   ET_TRY(require(copy, "copy"));
+                   if (value->kind != ET_KIND_TENSOR || !dtype_valid(dtype)) {
+                     return fail(Status::InvalidArgument,
+                                 "only a tensor can be converted, and to a dtype that there is");
+                   }
+                   ET_ASSIGN(const Argument argument, to_argument(*value));
+                   return convert_tensor(argument.as_tensor, static_cast<DType>(dtype), *copy);
+                 });
 }
 
 et_status et_value_from_dlpack(void* managed, int32_t versioned, et_value* value) {
-  return guarded([] { return "Failed to take a DLPack tensor"; }, [&]() -> Status {
-    ET_TRY(require(managed, "managed"));
-    ET_TRY(require(value, "value"));
-    std::array<int64_t, kMaxRank> row_major{};
-    et_value out{};
-    if (versioned == 0) {
-      auto* m = static_cast<dlpack::ManagedTensor*>(managed);
-      ET_TRY(import_tensor(m->tensor, out, row_major));
-      take_hold(out, owner_of(m));
-    } else {
-      auto* m = static_cast<dlpack::ManagedTensorVersioned*>(managed);
-      if (m->version.major != dlpack::kMajor) {
-        return fail(Status::NotSupported, "a DLPack tensor has version {}.{}, expected {}.x", m->version.major,
-                    m->version.minor, dlpack::kMajor);
-      }
-      ET_TRY(import_tensor(m->tensor, out, row_major));
-      out.flags = (m->flags & dlpack::kReadOnly) != 0 ? ET_VALUE_READ_ONLY : 0;
-      take_hold(out, owner_of(m));
-    }
-    *value = out;
-    return Status::Ok;
-  });
+  return guarded([] { return "Failed to take a DLPack tensor"; },
+                 [&]() -> Status {
+                   ET_TRY(require(managed, "managed"));
+                   ET_TRY(require(value, "value"));
+                   std::array<int64_t, kMaxRank> row_major{};
+                   et_value out{};
+                   if (versioned == 0) {
+                     auto* m = static_cast<dlpack::ManagedTensor*>(managed);
+                     ET_TRY(import_tensor(m->tensor, out, row_major));
+                     take_hold(out, owner_of(m));
+                   } else {
+                     auto* m = static_cast<dlpack::ManagedTensorVersioned*>(managed);
+                     if (m->version.major != dlpack::kMajor) {
+                       return fail(Status::NotSupported, "a DLPack tensor has version {}.{}, expected {}.x",
+                                   m->version.major, m->version.minor, dlpack::kMajor);
+                     }
+                     ET_TRY(import_tensor(m->tensor, out, row_major));
+                     out.flags = (m->flags & dlpack::kReadOnly) != 0 ? ET_VALUE_READ_ONLY : 0;
+                     take_hold(out, owner_of(m));
+                   }
+                   *value = out;
+                   return Status::Ok;
+                 });
 }
 
 et_status et_value_to_dlpack(const et_value* value, int32_t versioned, void** managed) {
-  return guarded([] { return "Failed to give a DLPack tensor"; }, [&]() -> Status {
-    ET_TRY(require(value, "value"));
-    ET_TRY(require(managed, "managed"));
-    if (value->kind != ET_KIND_TENSOR || value->hold == nullptr) {
-      return fail(Status::InvalidArgument, "only a tensor with a hold can be given; see et_value_hold");
-    }
-    const et_tensor_view& t = value->u.as_tensor;
-    const auto* code = std::find_if(std::begin(dlpack::kCodes), std::end(dlpack::kCodes), [&](const dlpack::Code& c) {
-      return static_cast<int32_t>(c.dtype) == t.dtype;
-    });
-    if (code == std::end(dlpack::kCodes)) {
-      return fail(Status::NotSupported, "DLPack has no type for {}", et_dtype_name(t.dtype));
-    }
-    const dlpack::DataType dtype{code->code, code->bits, 1};
-    if (versioned == 0) {
-      *managed = export_tensor<dlpack::ManagedTensor>(*value, dtype);
-    } else {
-      *managed = export_tensor<dlpack::ManagedTensorVersioned>(*value, dtype);
-      auto* m = static_cast<dlpack::ManagedTensorVersioned*>(*managed);
-      m->version = {dlpack::kMajor, 0};
-      m->flags = (value->flags & ET_VALUE_READ_ONLY) != 0 ? dlpack::kReadOnly : 0;
-    }
-    return Status::Ok;
-  });
+  return guarded([] { return "Failed to give a DLPack tensor"; },
+                 [&]() -> Status {
+                   ET_TRY(require(value, "value"));
+                   ET_TRY(require(managed, "managed"));
+                   if (value->kind != ET_KIND_TENSOR || value->hold == nullptr) {
+                     return fail(Status::InvalidArgument, "only a tensor with a hold can be given; see et_value_hold");
+                   }
+                   const et_tensor_view& t = value->u.as_tensor;
+                   const auto* code =
+                       std::find_if(std::begin(dlpack::kCodes), std::end(dlpack::kCodes),
+                                    [&](const dlpack::Code& c) { return static_cast<int32_t>(c.dtype) == t.dtype; });
+                   if (code == std::end(dlpack::kCodes)) {
+                     return fail(Status::NotSupported, "DLPack has no type for {}", et_dtype_name(t.dtype));
+                   }
+                   const dlpack::DataType dtype{code->code, code->bits, 1};
+                   if (versioned == 0) {
+                     *managed = export_tensor<dlpack::ManagedTensor>(*value, dtype);
+                   } else {
+                     *managed = export_tensor<dlpack::ManagedTensorVersioned>(*value, dtype);
+                     auto* m = static_cast<dlpack::ManagedTensorVersioned*>(*managed);
+                     m->version = {dlpack::kMajor, 0};
+                     m->flags = (value->flags & ET_VALUE_READ_ONLY) != 0 ? dlpack::kReadOnly : 0;
+                   }
+                   return Status::Ok;
+                 });
 }
 
 }  // extern "C"

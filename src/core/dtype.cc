@@ -7,19 +7,34 @@ namespace etrt {
 namespace {
 
 constexpr std::array<const char*, kDTypeCount> kNames = {
-    "uint8",       "int8",          "int16",           "int32",           "int64",    "float16", "float32", "float64",
-    "complex32",   "complex64",     "complex128",      "bool",            "qint8",    "quint8",  "qint32",  "bfloat16",
-    "quint4x2",    "quint2x4",      "bits1x8",         "bits2x4",         "bits4x2",  "bits8",   "bits16",
-    "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16",   "uint32",  "uint64",
+    "uint8",           "int8",
+    "int16",           "int32",
+    "int64",           "float16",
+    "float32",         "float64",
+    "complex32",       "complex64",
+    "complex128",      "bool",
+    "qint8",           "quint8",
+    "qint32",          "bfloat16",
+    "quint4x2",        "quint2x4",
+    "bits1x8",         "bits2x4",
+    "bits4x2",         "bits8",
+    "bits16",          "float8_e5m2",
+    "float8_e4m3fn",   "float8_e5m2fnuz",
+    "float8_e4m3fnuz", "uint16",
+    "uint32",          "uint64",
 };
 
 // Real types from the bottom of the lattice up; complex types sit above the float of their width.
 int int_rank(DType d) {
   switch (d) {
-    case DType::Int8: return 1;
-    case DType::Int16: return 2;
-    case DType::Int32: return 3;
-    default: return 4;
+    case DType::Int8:
+      return 1;
+    case DType::Int16:
+      return 2;
+    case DType::Int32:
+      return 3;
+    default:
+      return 4;
   }
 }
 
@@ -37,17 +52,23 @@ DType promote_floats(DType a, DType b) {
 
 DType complex_of(DType real) {
   switch (real) {
-    case DType::Float64: return DType::Complex128;
-    case DType::Float16: return DType::Complex32;
-    default: return DType::Complex64;
+    case DType::Float64:
+      return DType::Complex128;
+    case DType::Float16:
+      return DType::Complex32;
+    default:
+      return DType::Complex64;
   }
 }
 
 DType real_of(DType complex) {
   switch (complex) {
-    case DType::Complex32: return DType::Float16;
-    case DType::Complex128: return DType::Float64;
-    default: return DType::Float32;
+    case DType::Complex32:
+      return DType::Float16;
+    case DType::Complex128:
+      return DType::Float64;
+    default:
+      return DType::Float32;
   }
 }
 
@@ -124,9 +145,12 @@ std::optional<DType> promote(DType a, DType b) {
 
 DType promote_with_scalar(DType tensor, ScalarKind scalar) {
   switch (scalar) {
-    case ScalarKind::Bool: return tensor;
-    case ScalarKind::Int: return is_bool(tensor) ? DType::Int64 : tensor;
-    case ScalarKind::Float: return is_float(tensor) || is_complex(tensor) ? tensor : DType::Float32;
+    case ScalarKind::Bool:
+      return tensor;
+    case ScalarKind::Int:
+      return is_bool(tensor) ? DType::Int64 : tensor;
+    case ScalarKind::Float:
+      return is_float(tensor) || is_complex(tensor) ? tensor : DType::Float32;
   }
   return tensor;
 }

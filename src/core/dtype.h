@@ -48,16 +48,16 @@ inline bool dtype_valid(int64_t number) { return number >= 0 && number < kDTypeC
 // Bytes of one element (1 for the packed ones).
 constexpr size_t dtype_size(DType dtype) {
   constexpr uint8_t kSizes[kDTypeCount] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
-                                           2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2, 4, 8};
+                                           2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1,  1, 2, 4, 8};
   return kSizes[static_cast<size_t>(dtype)];
 }
 // PyTorch's name: "float32", "bfloat16", "quint4x2". Static storage.
 const char* dtype_name(DType dtype);
 std::optional<DType> dtype_from_name(std::string_view name);
 
-bool is_float(DType dtype);    // float16 bfloat16 float32 float64 and the float8 kinds
+bool is_float(DType dtype);  // float16 bfloat16 float32 float64 and the float8 kinds
 bool is_complex(DType dtype);
-bool is_int(DType dtype);      // signed and unsigned integers, not bool
+bool is_int(DType dtype);  // signed and unsigned integers, not bool
 bool is_unsigned(DType dtype);
 inline bool is_bool(DType dtype) { return dtype == DType::Bool; }
 // bool, the integers, float16 bfloat16 float32 float64: what arithmetic works on.

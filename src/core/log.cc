@@ -17,11 +17,16 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::Debug: return spdlog::level::debug;
-    case LogLevel::Info: return spdlog::level::info;
-    case LogLevel::Error: return spdlog::level::err;
-    case LogLevel::Fatal: return spdlog::level::critical;
-    case LogLevel::Off: return spdlog::level::off;
+    case LogLevel::Debug:
+      return spdlog::level::debug;
+    case LogLevel::Info:
+      return spdlog::level::info;
+    case LogLevel::Error:
+      return spdlog::level::err;
+    case LogLevel::Fatal:
+      return spdlog::level::critical;
+    case LogLevel::Off:
+      return spdlog::level::off;
   }
   return spdlog::level::off;
 }

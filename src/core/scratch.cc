@@ -9,7 +9,7 @@ constexpr size_t kFirstBlock = 4096;
 }  // namespace
 
 Scratch::Block Scratch::add_block(size_t size) {
-  auto* data = static_cast<std::byte*>(::operator new(size, std::align_val_t{kAlign}));
+  auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlign}));
   return {std::unique_ptr<std::byte, Free>(data), size};
 }
 

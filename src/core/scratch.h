@@ -24,7 +24,7 @@ class Scratch {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   struct Block {
     std::unique_ptr<std::byte, Free> data;

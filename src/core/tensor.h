@@ -50,9 +50,9 @@ struct Tensor {
   DType dtype = DType::Float32;
   Dynamism dynamism = Dynamism::Static;
   uint8_t rank_ = 0;
-  std::array<uint8_t, kMaxRank> dim_order_{};   // dim_order_[0] is the outermost dimension in memory
+  std::array<uint8_t, kMaxRank> dim_order_{};  // dim_order_[0] is the outermost dimension in memory
   std::array<int64_t, kMaxRank> sizes_{};
-  std::array<int64_t, kMaxRank> strides_{};     // in elements, follow from sizes and dim_order
+  std::array<int64_t, kMaxRank> strides_{};  // in elements, follow from sizes and dim_order
   int64_t numel_ = 1;
   int32_t value_index = -1;  // place in the method's value table, for messages
 
@@ -89,8 +89,7 @@ struct Tensor {
   // Sets sizes and derives strides and numel, without any check. `new_sizes` has rank() entries.
   void set_sizes(std::span<const int64_t> new_sizes);
   // A tensor over `data`, row-major or in `dim_order`.
-  static Tensor view(void* data, DType dtype, std::span<const int64_t> sizes,
-                     std::span<const uint8_t> dim_order = {});
+  static Tensor view(void* data, DType dtype, std::span<const int64_t> sizes, std::span<const uint8_t> dim_order = {});
 };
 
 // Gives `tensor` new sizes and memory for them. Refuses another rank, a change of a static tensor, a

@@ -9,17 +9,28 @@ namespace etrt {
 
 const char* kind_name(Kind kind) {
   switch (kind) {
-    case Kind::None: return "None";
-    case Kind::Int: return "Int";
-    case Kind::Double: return "Double";
-    case Kind::Bool: return "Bool";
-    case Kind::String: return "String";
-    case Kind::Tensor: return "Tensor";
-    case Kind::IntList: return "IntList";
-    case Kind::DoubleList: return "DoubleList";
-    case Kind::BoolList: return "BoolList";
-    case Kind::TensorList: return "TensorList";
-    case Kind::OptionalTensorList: return "OptionalTensorList";
+    case Kind::None:
+      return "None";
+    case Kind::Int:
+      return "Int";
+    case Kind::Double:
+      return "Double";
+    case Kind::Bool:
+      return "Bool";
+    case Kind::String:
+      return "String";
+    case Kind::Tensor:
+      return "Tensor";
+    case Kind::IntList:
+      return "IntList";
+    case Kind::DoubleList:
+      return "DoubleList";
+    case Kind::BoolList:
+      return "BoolList";
+    case Kind::TensorList:
+      return "TensorList";
+    case Kind::OptionalTensorList:
+      return "OptionalTensorList";
   }
   return "?";
 }

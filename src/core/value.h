@@ -64,12 +64,42 @@ struct Value {
 
   constexpr Value() : as_int(0) {}
 
-  static Value of_int(int64_t v) { Value x; x.kind = Kind::Int; x.as_int = v; return x; }
-  static Value of_double(double v) { Value x; x.kind = Kind::Double; x.as_double = v; return x; }
-  static Value of_bool(bool v) { Value x; x.kind = Kind::Bool; x.as_bool = v; return x; }
-  static Value of_string(std::string_view v) { Value x; x.kind = Kind::String; x.as_string = v; return x; }
-  static Value of_tensor(Tensor* v) { Value x; x.kind = Kind::Tensor; x.as_tensor = v; return x; }
-  static Value of_list(Kind kind, List* v) { Value x; x.kind = kind; x.as_list = v; return x; }
+  static Value of_int(int64_t v) {
+    Value x;
+    x.kind = Kind::Int;
+    x.as_int = v;
+    return x;
+  }
+  static Value of_double(double v) {
+    Value x;
+    x.kind = Kind::Double;
+    x.as_double = v;
+    return x;
+  }
+  static Value of_bool(bool v) {
+    Value x;
+    x.kind = Kind::Bool;
+    x.as_bool = v;
+    return x;
+  }
+  static Value of_string(std::string_view v) {
+    Value x;
+    x.kind = Kind::String;
+    x.as_string = v;
+    return x;
+  }
+  static Value of_tensor(Tensor* v) {
+    Value x;
+    x.kind = Kind::Tensor;
+    x.as_tensor = v;
+    return x;
+  }
+  static Value of_list(Kind kind, List* v) {
+    Value x;
+    x.kind = kind;
+    x.as_list = v;
+    return x;
+  }
 };
 
 // A number argument that may be any of int, float and bool.
@@ -80,9 +110,24 @@ struct Scalar {
     double d;
   };
 
-  static Scalar of(int64_t v) { Scalar s; s.kind = Kind::Int; s.i = v; return s; }
-  static Scalar of(double v) { Scalar s; s.kind = Kind::Float; s.d = v; return s; }
-  static Scalar of(bool v) { Scalar s; s.kind = Kind::Bool; s.i = v ? 1 : 0; return s; }
+  static Scalar of(int64_t v) {
+    Scalar s;
+    s.kind = Kind::Int;
+    s.i = v;
+    return s;
+  }
+  static Scalar of(double v) {
+    Scalar s;
+    s.kind = Kind::Float;
+    s.d = v;
+    return s;
+  }
+  static Scalar of(bool v) {
+    Scalar s;
+    s.kind = Kind::Bool;
+    s.i = v ? 1 : 0;
+    return s;
+  }
 
   bool is_float() const { return kind == Kind::Float; }
   bool is_bool() const { return kind == Kind::Bool; }

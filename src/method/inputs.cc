@@ -9,12 +9,18 @@ namespace {
 
 std::string found_text(const Argument& argument) {
   switch (argument.kind) {
-    case Kind::Int: return format_text("the int {}", argument.as_int);
-    case Kind::Double: return format_text("the float {}", argument.as_double);
-    case Kind::Bool: return argument.as_bool ? "True" : "False";
-    case Kind::String: return format_text("the string \"{}\"", argument.as_string);
-    case Kind::Tensor: return "a tensor " + (dtype_name(argument.as_tensor.dtype) + sizes_text(argument.as_tensor.sizes));
-    default: return kind_name(argument.kind);
+    case Kind::Int:
+      return format_text("the int {}", argument.as_int);
+    case Kind::Double:
+      return format_text("the float {}", argument.as_double);
+    case Kind::Bool:
+      return argument.as_bool ? "True" : "False";
+    case Kind::String:
+      return format_text("the string \"{}\"", argument.as_string);
+    case Kind::Tensor:
+      return "a tensor " + (dtype_name(argument.as_tensor.dtype) + sizes_text(argument.as_tensor.sizes));
+    default:
+      return kind_name(argument.kind);
   }
 }
 

@@ -45,11 +45,11 @@ struct BoundTensor {
 struct Input {
   bool set = false;
   BoundTensor tensor;
-  Value value;                            // of an input for which the file has None
-  std::string text;                       // of `value`, if it is a string
-  std::shared_ptr<RunMemory> hold;        // of an earlier run of the method, if the data lies there and is held
-  std::shared_ptr<GrowingBuffer> copy;    // made when the data lay in the method's own memory
-  bool settled = false;                   // the value table points at it already
+  Value value;                          // of an input for which the file has None
+  std::string text;                     // of `value`, if it is a string
+  std::shared_ptr<RunMemory> hold;      // of an earlier run of the method, if the data lies there and is held
+  std::shared_ptr<GrowingBuffer> copy;  // made when the data lay in the method's own memory
+  bool settled = false;                 // the value table points at it already
 };
 
 // Is `argument` fit for the input that `info` describes? Fills in `bound` for a tensor. The message starts with

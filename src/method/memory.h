@@ -31,16 +31,15 @@ class Arena {
   size_t size() const { return size_; }
 
  private:
-  Arena(std::byte* data, size_t size, const Allocator& allocator)
-      : data_(data), size_(size), allocator_(allocator) {}
+  Arena(std::byte* data, size_t size, const Allocator& allocator) : data_(data), size_(size), allocator_(allocator) {}
   std::byte* data_;
   size_t size_;
   Allocator allocator_;
 };
 
 struct RunMemory {
-  std::vector<Arena> arenas;         // by buffer index less one
-  std::deque<GrowingBuffer> growing; // one for each tensor that may need more than its plan, or has none
+  std::vector<Arena> arenas;          // by buffer index less one
+  std::deque<GrowingBuffer> growing;  // one for each tensor that may need more than its plan, or has none
 
   // Does `pointer` lie in here?
   bool contains(const void* pointer) const;

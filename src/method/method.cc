@@ -16,26 +16,40 @@ constexpr size_t kSpareMemories = 2;
 // "float32[2, 3]", "4", "None": an argument in a message.
 std::string value_text(const Value& v) {
   switch (v.kind) {
-    case Kind::Int: return std::to_string(v.as_int);
-    case Kind::Double: return format_text("{}", v.as_double);
-    case Kind::Bool: return v.as_bool ? "True" : "False";
-    case Kind::String: return format_text("\"{}\"", v.as_string);
-    case Kind::Tensor: return tensor_text(*v.as_tensor);
-    default: return kind_name(v.kind);
+    case Kind::Int:
+      return std::to_string(v.as_int);
+    case Kind::Double:
+      return format_text("{}", v.as_double);
+    case Kind::Bool:
+      return v.as_bool ? "True" : "False";
+    case Kind::String:
+      return format_text("\"{}\"", v.as_string);
+    case Kind::Tensor:
+      return tensor_text(*v.as_tensor);
+    default:
+      return kind_name(v.kind);
   }
 }
 
 // Keeps a number or string that was passed.
 void set_value(Input& input, const Argument& argument) {
   switch (argument.kind) {
-    case Kind::Int: input.value = Value::of_int(argument.as_int); break;
-    case Kind::Double: input.value = Value::of_double(argument.as_double); break;
-    case Kind::Bool: input.value = Value::of_bool(argument.as_bool); break;
+    case Kind::Int:
+      input.value = Value::of_int(argument.as_int);
+      break;
+    case Kind::Double:
+      input.value = Value::of_double(argument.as_double);
+      break;
+    case Kind::Bool:
+      input.value = Value::of_bool(argument.as_bool);
+      break;
     case Kind::String:
       input.text = argument.as_string;
       input.value = Value::of_string(input.text);
       break;
-    default: input.value = Value(); break;
+    default:
+      input.value = Value();
+      break;
   }
 }
 
@@ -73,7 +87,8 @@ std::pair<uintptr_t, uintptr_t> extent(const void* data, std::span<const int64_t
 // One thread's turn.
 class Method::Use {
  public:
-  explicit Use(const Method& method) : method_(method), mine_(!method.busy_.exchange(true, std::memory_order_acquire)) {}
+  explicit Use(const Method& method)
+      : method_(method), mine_(!method.busy_.exchange(true, std::memory_order_acquire)) {}
   ~Use() {
     if (mine_) {
       method_.busy_.store(false, std::memory_order_release);
@@ -265,8 +280,7 @@ Status Method::set_inputs(size_t count, FunctionRef<Status(size_t, Argument&)> a
   ET_TRY(use.status());
   if (count != inputs_.size()) {
     note_error({.method = info_.name, .expected = std::to_string(inputs_.size()), .found = std::to_string(count)});
-    return fail(Status::InvalidArgument, "{} inputs were given, method '{}' has {}", count, info_.name,
-                inputs_.size());
+    return fail(Status::InvalidArgument, "{} inputs were given, method '{}' has {}", count, info_.name, inputs_.size());
   }
   // Checked first, so that none changes when one is refused.
   constexpr size_t kOnStack = 8;
@@ -344,8 +358,8 @@ Status Method::settle_input(size_t index) {
   const InputPlan& plan = plan_->inputs[index];
   Tensor& t = values_->tensor(plan.value);
   const BoundTensor& bound = input.tensor;
-  const bool in_place = bound.direct && !plan.copied &&
-                        !(any_bound_output_ && lies_in_bound_output(bound, t.element_size()));
+  const bool in_place =
+      bound.direct && !plan.copied && !(any_bound_output_ && lies_in_bound_output(bound, t.element_size()));
   if (in_place && input.settled && t.data == bound.data) {
     return Status::Ok;
   }
@@ -540,8 +554,8 @@ Status Method::renew_memory() {
       next = std::move(*unused);
       spare_.erase(unused);
     } else {
-      ET_ASSIGN(next, make_run_memory(items_of(plan_->method().non_const_buffer_sizes()),
-                                      values_->growing_count(), allocator_));
+      ET_ASSIGN(next, make_run_memory(items_of(plan_->method().non_const_buffer_sizes()), values_->growing_count(),
+                                      allocator_));
     }
     if (spare_.size() == kSpareMemories) {
       spare_.erase(spare_.begin());
@@ -598,14 +612,18 @@ Status Method::run_steps() {
     Status status = Status::Ok;
     size_t next = i + 1;
     switch (step.kind) {
-      case Step::Kind::Kernel: status = run_kernel(step); break;
+      case Step::Kind::Kernel:
+        status = run_kernel(step);
+        break;
       case Step::Kind::Delegate: {
         DelegateCall call{info_.name, *plan_->program, scratch_};
         status = step.delegate->execute(call, {step.args, step.arg_count});
         scratch_.reset();
         break;
       }
-      case Step::Kind::Move: *step.args[1] = *step.args[0]; break;
+      case Step::Kind::Move:
+        *step.args[1] = *step.args[0];
+        break;
       case Step::Kind::JumpFalse: {
         const auto holds = condition(*step.args[0]);
         status = holds.status();
@@ -615,7 +633,8 @@ Status Method::run_steps() {
         break;
       }
       // The exporter's hint that a value is needed no more; its memory serves the next run.
-      case Step::Kind::Free: break;
+      case Step::Kind::Free:
+        break;
     }
     if (status != Status::Ok) {
       return step_failed(status, i);

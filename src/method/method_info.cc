@@ -34,7 +34,8 @@ ValueInfo value_info(const fb::ExecutionPlan& method, int32_t value) {
   info.value = value;
   switch (v.val_type()) {
     case fb::KernelTypes::NONE:
-    case fb::KernelTypes::Null: break;
+    case fb::KernelTypes::Null:
+      break;
     case fb::KernelTypes::Int:
       info.kind = Kind::Int;
       info.as_int = v.val_as_Int()->int_val();
@@ -51,12 +52,24 @@ ValueInfo value_info(const fb::ExecutionPlan& method, int32_t value) {
       info.kind = Kind::String;
       info.as_string = text_of(v.val_as_String()->string_val());
       break;
-    case fb::KernelTypes::Tensor: describe_tensor(*v.val_as_Tensor(), info); break;
-    case fb::KernelTypes::IntList: info.kind = Kind::IntList; break;
-    case fb::KernelTypes::DoubleList: info.kind = Kind::DoubleList; break;
-    case fb::KernelTypes::BoolList: info.kind = Kind::BoolList; break;
-    case fb::KernelTypes::TensorList: info.kind = Kind::TensorList; break;
-    case fb::KernelTypes::OptionalTensorList: info.kind = Kind::OptionalTensorList; break;
+    case fb::KernelTypes::Tensor:
+      describe_tensor(*v.val_as_Tensor(), info);
+      break;
+    case fb::KernelTypes::IntList:
+      info.kind = Kind::IntList;
+      break;
+    case fb::KernelTypes::DoubleList:
+      info.kind = Kind::DoubleList;
+      break;
+    case fb::KernelTypes::BoolList:
+      info.kind = Kind::BoolList;
+      break;
+    case fb::KernelTypes::TensorList:
+      info.kind = Kind::TensorList;
+      break;
+    case fb::KernelTypes::OptionalTensorList:
+      info.kind = Kind::OptionalTensorList;
+      break;
   }
   return info;
 }
@@ -104,11 +117,16 @@ void add_plan_facts(const Plan& plan, MethodInfo& info) {
 std::string expected_text(const ValueInfo& info) {
   if (info.kind != Kind::Tensor) {
     switch (info.kind) {
-      case Kind::Int: return format_text("the int {}", info.as_int);
-      case Kind::Double: return format_text("the float {}", info.as_double);
-      case Kind::Bool: return info.as_bool ? "True" : "False";
-      case Kind::String: return format_text("the string \"{}\"", info.as_string);
-      default: return kind_name(info.kind);
+      case Kind::Int:
+        return format_text("the int {}", info.as_int);
+      case Kind::Double:
+        return format_text("the float {}", info.as_double);
+      case Kind::Bool:
+        return info.as_bool ? "True" : "False";
+      case Kind::String:
+        return format_text("the string \"{}\"", info.as_string);
+      default:
+        return kind_name(info.kind);
     }
   }
   std::string text = dtype_name(info.dtype);

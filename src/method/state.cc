@@ -118,7 +118,7 @@ Status State::read(size_t index, std::span<std::byte> to) const {
 }
 
 Status State::write(size_t index, std::span<const std::byte> from) {
-  ET_ASSIGN(Buffer* buffer, checked(index, from.size()));
+  ET_ASSIGN(Buffer * buffer, checked(index, from.size()));
   ET_TRY(acquire());
   const Release release(*this);
   std::copy_n(from.data(), from.size(), buffer->data());

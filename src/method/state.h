@@ -29,7 +29,7 @@ class State {
     GrowingBuffer memory;
     std::vector<std::byte> initial;  // empty: zeros
 
-    uint64_t offset = 0;             // of that tensor
+    uint64_t offset = 0;  // of that tensor
     std::byte* base() const { return static_cast<std::byte*>(memory.data()); }
     std::byte* data() const { return base() + offset; }
     void reset();

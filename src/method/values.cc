@@ -32,13 +32,27 @@ Status ValueTable::fill(State& state) {
   for (size_t i = 0; i < values_.size(); ++i) {
     const fb::EValue& v = *file.Get(static_cast<flatbuffers::uoffset_t>(i));
     switch (v.val_type()) {
-      case fb::KernelTypes::Int: values_[i] = Value::of_int(v.val_as_Int()->int_val()); break;
-      case fb::KernelTypes::Bool: values_[i] = Value::of_bool(v.val_as_Bool()->bool_val()); break;
-      case fb::KernelTypes::Double: values_[i] = Value::of_double(v.val_as_Double()->double_val()); break;
-      case fb::KernelTypes::String: values_[i] = Value::of_string(text_of(v.val_as_String()->string_val())); break;
-      case fb::KernelTypes::Tensor: ET_TRY(add_tensor(i, *v.val_as_Tensor())); break;
-      case fb::KernelTypes::IntList: add_list(i, Kind::IntList, refer(v.val_as_IntList()->items())); break;
-      case fb::KernelTypes::TensorList: add_list(i, Kind::TensorList, refer(v.val_as_TensorList()->items())); break;
+      case fb::KernelTypes::Int:
+        values_[i] = Value::of_int(v.val_as_Int()->int_val());
+        break;
+      case fb::KernelTypes::Bool:
+        values_[i] = Value::of_bool(v.val_as_Bool()->bool_val());
+        break;
+      case fb::KernelTypes::Double:
+        values_[i] = Value::of_double(v.val_as_Double()->double_val());
+        break;
+      case fb::KernelTypes::String:
+        values_[i] = Value::of_string(text_of(v.val_as_String()->string_val()));
+        break;
+      case fb::KernelTypes::Tensor:
+        ET_TRY(add_tensor(i, *v.val_as_Tensor()));
+        break;
+      case fb::KernelTypes::IntList:
+        add_list(i, Kind::IntList, refer(v.val_as_IntList()->items()));
+        break;
+      case fb::KernelTypes::TensorList:
+        add_list(i, Kind::TensorList, refer(v.val_as_TensorList()->items()));
+        break;
       case fb::KernelTypes::OptionalTensorList:
         add_list(i, Kind::OptionalTensorList, refer(v.val_as_OptionalTensorList()->items()));
         break;
@@ -56,11 +70,12 @@ Status ValueTable::fill(State& state) {
         break;
       }
       case fb::KernelTypes::Null:
-      case fb::KernelTypes::NONE: break;
+      case fb::KernelTypes::NONE:
+        break;
     }
   }
   for (const StateBuffer& planned : plan_->state) {
-    ET_ASSIGN(State::Buffer* buffer, state.attach(*plan_, planned));
+    ET_ASSIGN(State::Buffer * buffer, state.attach(*plan_, planned));
     place_state(*buffer, planned);
   }
   for (const int32_t index : plan_->replaced) {
@@ -104,7 +119,9 @@ Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
       }
       break;
     }
-    case TensorStorage::None: home.growing = static_cast<int32_t>(growing_count_++); break;
+    case TensorStorage::None:
+      home.growing = static_cast<int32_t>(growing_count_++);
+      break;
   }
   home_of_[index] = static_cast<int32_t>(homes_.size());
   homes_.push_back(home);

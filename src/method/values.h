@@ -40,11 +40,11 @@ class ValueTable {
  private:
   struct Home {
     Tensor* tensor = nullptr;
-    int32_t buffer = -1;            // planned: index among the arenas
+    int32_t buffer = -1;  // planned: index among the arenas
     uint64_t offset = 0;
-    std::byte* fixed = nullptr;     // state or constant
-    size_t size = 0;                // bytes there
-    int32_t growing = -1;           // index among the growing buffers
+    std::byte* fixed = nullptr;  // state or constant
+    size_t size = 0;             // bytes there
+    int32_t growing = -1;        // index among the growing buffers
   };
 
   explicit ValueTable(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
@@ -55,11 +55,11 @@ class ValueTable {
   static void settle(Home& home, RunMemory& memory);
 
   std::shared_ptr<const Plan> plan_;
-  std::vector<Value> values_;   // never resized once filled: lists point into it
+  std::vector<Value> values_;  // never resized once filled: lists point into it
   std::vector<Tensor> tensors_;
   std::deque<List> lists_;
-  std::vector<Home> homes_;        // one a tensor
-  std::vector<int32_t> home_of_;   // by value; -1: no tensor
+  std::vector<Home> homes_;       // one a tensor
+  std::vector<int32_t> home_of_;  // by value; -1: no tensor
   std::vector<std::pair<int32_t, Value>> replaced_;
   size_t growing_count_ = 0;
 };

@@ -219,10 +219,17 @@ struct Unpack<Scalar> : UnpackByValue<Scalar> {
   static constexpr const char* kExpected = "a number";
   static bool get(Value& v, Scalar& out) {
     switch (v.kind) {
-      case Kind::Int: out = Scalar::of(v.as_int); return true;
-      case Kind::Double: out = Scalar::of(v.as_double); return true;
-      case Kind::Bool: out = Scalar::of(v.as_bool); return true;
-      default: return false;
+      case Kind::Int:
+        out = Scalar::of(v.as_int);
+        return true;
+      case Kind::Double:
+        out = Scalar::of(v.as_double);
+        return true;
+      case Kind::Bool:
+        out = Scalar::of(v.as_bool);
+        return true;
+      default:
+        return false;
     }
   }
 };

@@ -415,8 +415,8 @@ constexpr Op kOps[] = {
      bind<constrain_size>},
     {"aten::_assert_scalar", "(Scalar self, str assert_msg) -> ()", nullptr, bind<assert_scalar>},
     // These two have no return slot.
-    {"executorch_prim::et_copy_index.tensor", "(*, Tensor(a!) copy_to, Tensor copy_from, SymInt index) -> ()",
-     nullptr, bind<copy_index>},
+    {"executorch_prim::et_copy_index.tensor", "(*, Tensor(a!) copy_to, Tensor copy_from, SymInt index) -> ()", nullptr,
+     bind<copy_index>},
     {"executorch_prim::et_view.default", "(Tensor(a) self, SymInt[] size, *, Tensor(a!) out) -> ()", nullptr,
      bind<et_view>, kAliases},
 };

@@ -19,10 +19,10 @@
 #include <optional>
 
 #include "core/thread_pool.h"
+#include "ops/checks.h"
 #include "ops/dims.h"
 #include "ops/element_io.h"
 #include "ops/nest.h"
-#include "ops/checks.h"
 #include "ops/op.h"
 
 namespace etrt::ops {

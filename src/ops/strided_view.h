@@ -2,8 +2,8 @@
 // before they copy.
 #pragma once
 
-#include "ops/dims.h"
 #include "ops/checks.h"
+#include "ops/dims.h"
 #include "ops/op.h"
 #include "ops/strided_copy.h"
 
@@ -49,7 +49,6 @@ Status copy_view(const Call& call, const View& from, const View& to);
 void fill_view(const void* value, const View& to);
 void zero_fill(const View& to);
 inline void zero_fill(Tensor& out) { zero_fill(view_of(out)); }
-
 
 // The sizes that both broadcast to.
 Result<Dims> broadcast_sizes(const Call& call, std::span<const int64_t> a, std::span<const int64_t> b);

@@ -203,8 +203,9 @@ Status check_runnable(const Program& program, size_t method_index) {
   if (!operators.empty()) {
     note_error({.op = operators.begin()->first});
     (void)fail(Status::OperatorMissing,
-               "method '{}' of {} needs {} missing here: {}; register what is missing with et_register_operator", method,
-               program.name(), operators.size() == 1 ? "an operator" : "operators", join(with_counts(operators)));
+               "method '{}' of {} needs {} missing here: {}; register what is missing with et_register_operator",
+               method, program.name(), operators.size() == 1 ? "an operator" : "operators",
+               join(with_counts(operators)));
   }
   if (!backends.empty()) {
     (void)fail(Status::NotFound,

@@ -150,7 +150,9 @@ class MemoryFlow {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
       switch (step.kind) {
-        case Step::Kind::Kernel: kernel_uses(step, schema_of(*step.op), uses_[i]); break;
+        case Step::Kind::Kernel:
+          kernel_uses(step, schema_of(*step.op), uses_[i]);
+          break;
         case Step::Kind::Delegate:
           for (const int32_t arg : args(step)) {
             each_tensor(arg, [&](int32_t v) { uses_[i].push_back({v, Access::ReadIfWritten}); });
@@ -462,12 +464,10 @@ class MemoryFlow {
         plan_.inputs[static_cast<size_t>(is_input_[i])].copied = true;
       }
     }
-    const auto marked = [&](int32_t v) {
-      return region.contains(*places_[at(v)]);
-    };
+    const auto marked = [&](int32_t v) { return region.contains(*places_[at(v)]); };
     for (const int32_t v : state_values_) {
-      if (marked(v) && (buffer.value < 0 || (tensor_name(*tensor(buffer.value)).empty() &&
-                                             !tensor_name(*tensor(v)).empty()))) {
+      if (marked(v) &&
+          (buffer.value < 0 || (tensor_name(*tensor(buffer.value)).empty() && !tensor_name(*tensor(v)).empty()))) {
         buffer.value = v;
       }
     }
@@ -578,8 +578,7 @@ class MemoryFlow {
       const Place* mine = place(input.value);
       for (size_t i = 0; mine != nullptr && i < places_.size(); ++i) {
         const auto v = static_cast<int32_t>(i);
-        if (places_[i].has_value() && v != input.value && places_[i]->overlaps(*mine) &&
-            ever_written.count(v) == 0) {
+        if (places_[i].has_value() && v != input.value && places_[i]->overlaps(*mine) && ever_written.count(v) == 0) {
           input.copied = true;
         }
       }
@@ -589,8 +588,8 @@ class MemoryFlow {
   Plan& plan_;
   const flatbuffers::Vector<flatbuffers::Offset<fb::EValue>>& values_;
   std::vector<std::optional<Place>> places_;
-  std::vector<int32_t> is_input_;            // the value's place among the inputs, or -1
-  std::vector<std::vector<Use>> uses_;       // by step
+  std::vector<int32_t> is_input_;       // the value's place among the inputs, or -1
+  std::vector<std::vector<Use>> uses_;  // by step
   std::set<int32_t> replaced_;
   std::vector<std::pair<int32_t, int32_t>> shares_;  // from, to: `to` may come to share `from`'s memory
   bool straight_ = true;

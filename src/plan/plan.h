@@ -21,19 +21,19 @@ class Backend;
 
 struct Step {
   enum class Kind : uint8_t { Kernel, Delegate, Move, JumpFalse, Free } kind = Kind::Kernel;
-  const Op* op = nullptr;     // Kernel
-  uint32_t delegate = 0;      // Delegate: index into the method's delegates
-  uint32_t first_arg = 0;     // into Plan::args: the arguments; Move: from, to; JumpFalse: condition; Free: value
+  const Op* op = nullptr;  // Kernel
+  uint32_t delegate = 0;   // Delegate: index into the method's delegates
+  uint32_t first_arg = 0;  // into Plan::args: the arguments; Move: from, to; JumpFalse: condition; Free: value
   uint32_t arg_count = 0;
-  uint32_t target = 0;        // JumpFalse: the next step when the condition is false
+  uint32_t target = 0;  // JumpFalse: the next step when the condition is false
 };
 
 // A part of planned memory, or a constant, that lives from run to run and has memory of its own.
 struct StateBuffer {
-  std::string name;            // the fully qualified name, else "#<method>/<value>"
-  bool named = false;          // has a name of its own
-  int32_t value = 0;           // the value it is described by
-  uint64_t size = 0;           // bytes
+  std::string name;    // the fully qualified name, else "#<method>/<value>"
+  bool named = false;  // has a name of its own
+  int32_t value = 0;   // the value it is described by
+  uint64_t size = 0;   // bytes
   // Values that lie in it, with their offsets in bytes.
   struct Member {
     int32_t value;

@@ -1,0 +1,229 @@
+// What a method does with planned memory: reused bytes, views without an instruction, state, jumps, hostile programs.
+#include "method/method.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "core/error.h"
+#include "unit/program_builder.h"
+
+using namespace etrt;
+using namespace etrt::test;
+
+namespace {
+
+constexpr std::array<int64_t, 1> kTwo = {2};
+
+ValueSpec planned(uint64_t offset, std::vector<int32_t> sizes = {2}) {
+  std::vector<uint8_t> dim_order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    dim_order.push_back(static_cast<uint8_t>(d));
+  }
+  return ValueSpec::of(TensorSpec{.sizes = std::move(sizes), .dim_order = dim_order, .planned = {{1, offset}}});
+}
+
+InstructionSpec call(int32_t op, std::vector<int32_t> args) { return {.first = op, .args = std::move(args)}; }
+InstructionSpec jump_false(int32_t condition, int32_t target) {
+  return {.kind = fb::InstructionArguments::JumpFalseCall, .first = condition, .second = target};
+}
+
+// Operators of every program here, by index.
+enum : int32_t { kNeg, kAdd, kCopyInPlace };
+
+// A method of float32 values; values are numbered as given, the int 1 and the bool false come after them.
+std::shared_ptr<Method> method_of(std::vector<ValueSpec> values, std::vector<int32_t> inputs,
+                                  std::vector<int32_t> outputs, std::vector<InstructionSpec> instructions,
+                                  MethodOptions options = {}) {
+  values.push_back(ValueSpec::of(int64_t{1}));
+  values.push_back({.kind = fb::KernelTypes::Bool, .number = 0});
+  MethodSpec method;
+  method.values = std::move(values);
+  method.inputs = std::move(inputs);
+  method.outputs = std::move(outputs);
+  method.operators = {{"aten::neg", "out"}, {"aten::add", "out"}, {"aten::copy_", ""}};
+  method.instructions = std::move(instructions);
+  method.buffer_sizes = {0, 128};
+  FileSpec file;
+  file.methods = {method};
+  auto program = Program::load(Source::copy(build_program(file), "a test program"));
+  REQUIRE(program.ok());
+  auto plan = plan_as_exported(*program, 0);
+  REQUIRE(plan.ok());
+  auto loaded = Method::load(*plan, options);
+  REQUIRE(loaded.ok());
+  return *loaded;
+}
+
+void set(Method& method, size_t index, float* data, std::span<const int64_t> sizes = kTwo) {
+  Argument argument;
+  argument.kind = Kind::Tensor;
+  argument.as_tensor.data = data;
+  argument.as_tensor.sizes = sizes;
+  REQUIRE(method.set_input(index, argument) == Status::Ok);
+}
+
+std::vector<float> output(const Method& method, size_t index = 0) {
+  const auto value = method.output(index);
+  REQUIRE(value.ok());
+  const Tensor& t = *(*value)->as_tensor;
+  return {t.as<const float>(), t.as<const float>() + t.numel()};
+}
+
+std::vector<float> run(Method& method) {
+  REQUIRE(method.execute() == Status::Ok);
+  return output(method);
+}
+
+}  // namespace
+
+TEST_CASE("bytes of an input that the plan uses again are the method's, never the caller's") {
+  // 1 = -0; 2 = -1, planned where 0 is.
+  const auto method =
+      method_of({planned(0), planned(16), planned(0)}, {0}, {2}, {call(kNeg, {0, 1, 1}), call(kNeg, {1, 2, 2})});
+  float x[] = {1, 2};
+  set(*method, 0, x);
+  CHECK(!method->plan()->inputs[0].copied);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(run(*method) == std::vector<float>{1, 2});
+    CHECK(x[0] == 1);
+  }
+  x[0] = 5;
+  CHECK(run(*method) == std::vector<float>{5, 2});
+}
+
+TEST_CASE("a view of an input has no instruction: it is read from the caller's memory too") {
+  // 1 lies where 0 does and nothing writes it; 2 = -1.
+  const auto method =
+      method_of({planned(0), planned(0, {2, 1}), planned(32, {2, 1})}, {0}, {2}, {call(kNeg, {1, 2, 2})});
+  REQUIRE(method->plan()->inputs[0].views.size() == 1);
+  CHECK(method->plan()->state.empty());
+  float x[] = {1, 2};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{-1, -2});
+  float y[] = {7, 8};
+  set(*method, 0, y);
+  CHECK(run(*method) == std::vector<float>{-7, -8});
+}
+
+TEST_CASE("a view of what replaced the input is not a view of the input") {
+  // 1 = 0 + 0 at 16; 2 = 1 + 1 where 0 was; 3 is a view of 2; 4 = -3.
+  const auto method = method_of({planned(0), planned(16), planned(0), planned(0, {2, 1}), planned(32, {2, 1})}, {0},
+                                {4}, {call(kAdd, {0, 0, 5, 1, 1}), call(kAdd, {1, 1, 5, 2, 2}), call(kNeg, {3, 4, 4})});
+  CHECK(method->plan()->inputs[0].views.empty());
+  float x[] = {1, 2};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{-4, -8});
+  CHECK(run(*method) == std::vector<float>{-4, -8});
+}
+
+TEST_CASE("memory that is read before it is written is state") {
+  // 2 = 0 + 1; 0 = 2.
+  const auto make = [](MethodOptions options = {}) {
+    return method_of({planned(0), planned(16), planned(32)}, {1}, {2},
+                     {call(kAdd, {0, 1, 3, 2, 2}), call(kCopyInPlace, {0, 2, 4, 0})}, options);
+  };
+  const auto method = make();
+  REQUIRE(method->plan()->state.size() == 1);
+  CHECK(method->state()->count() == 1);
+  float x[] = {1, 10};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{1, 10});
+  CHECK(run(*method) == std::vector<float>{2, 20});
+
+  SUBCASE("it is read, written and reset") {
+    float now[2] = {};
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(now));
+    REQUIRE(method->state()->read(0, bytes) == Status::Ok);
+    CHECK(now[1] == 20);
+    now[1] = 100;
+    REQUIRE(method->state()->write(0, bytes) == Status::Ok);
+    CHECK(run(*method) == std::vector<float>{3, 110});
+    REQUIRE(method->state()->reset() == Status::Ok);
+    CHECK(run(*method) == std::vector<float>{1, 10});
+  }
+  SUBCASE("a clone goes on from there, on its own") {
+    auto clone = method->state()->clone();
+    REQUIRE(clone.ok());
+    const auto other = make({.state = *clone});
+    set(*other, 0, x);
+    CHECK(run(*other) == std::vector<float>{3, 30});
+    CHECK(run(*method) == std::vector<float>{3, 30});
+  }
+  SUBCASE("a held output doesn't move it") {
+    const auto value = method->output(0);
+    REQUIRE(value.ok());
+    const void* data = (*value)->as_tensor->data;
+    const auto hold = method->hold(data, 8);
+    REQUIRE(hold.ok());
+    CHECK(run(*method) == std::vector<float>{3, 30});
+    CHECK(static_cast<const float*>(data)[1] == 20);
+  }
+}
+
+TEST_CASE("memory that only one branch writes is state") {
+  // if false: 0 = -1.  2 = -0.
+  const auto method = method_of({planned(0), planned(16), planned(32)}, {1}, {2},
+                                {jump_false(4, 2), call(kNeg, {1, 0, 0}), call(kNeg, {0, 2, 2})});
+  REQUIRE(method->plan()->state.size() == 1);
+  float x[] = {1, 2};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{0, 0});
+}
+
+TEST_CASE("an input that is written in place starts over when planned, keeps the write when not") {
+  for (const bool is_planned : {true, false}) {
+    // 0 += 0 by way of 1: 1 = 0 + 0; 0 = 1.
+    ValueSpec input = is_planned ? planned(0) : ValueSpec::of(TensorSpec{});
+    const auto method =
+        method_of({input, planned(16)}, {0}, {1}, {call(kAdd, {0, 0, 2, 1, 1}), call(kCopyInPlace, {0, 1, 3, 0})});
+    CHECK(method->info().inputs[0].written);
+    float x[] = {1, 2};
+    set(*method, 0, x);
+    CHECK(run(*method) == std::vector<float>{2, 4});
+    CHECK(x[1] == (is_planned ? 2 : 4));
+    CHECK(run(*method) == (is_planned ? std::vector<float>{2, 4} : std::vector<float>{4, 8}));
+  }
+}
+
+TEST_CASE("a constant that the program writes is a copy of the method's own") {
+  // 0 (stored: 10, 20) = -1; 2 = -0.
+  const auto make = [] {
+    return method_of({ValueSpec::of(TensorSpec{.data_buffer_idx = 1}), planned(0), planned(16)}, {1}, {2},
+                     {call(kAdd, {0, 1, 3, 2, 2}), call(kNeg, {1, 0, 0})});
+  };
+  const auto method = make();
+  float x[] = {1, 2};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{11, 22});
+  CHECK(run(*method) == std::vector<float>{0, 0});
+}
+
+TEST_CASE("hostile programs end with a status") {
+  ErrorScope scope;
+  float x[] = {1, 2};
+  SUBCASE("a tensor that nothing wrote is read") {
+    const auto method =
+        method_of({planned(0), ValueSpec::of(TensorSpec{}), planned(16)}, {0}, {2}, {call(kNeg, {1, 2, 2})});
+    set(*method, 0, x);
+    CHECK(method->execute() == Status::InvalidProgram);
+    CHECK(scope.lines().text().find("value 1") != std::string::npos);
+  }
+  SUBCASE("a loop without an end") {
+    const auto method =
+        method_of({planned(0), planned(16)}, {0}, {1}, {call(kNeg, {0, 1, 1}), jump_false(3, 0)}, {.step_limit = 1000});
+    set(*method, 0, x);
+    CHECK(method->execute() == Status::InvalidProgram);
+    CHECK(scope.lines().text().find("1000 instructions") != std::string::npos);
+  }
+  SUBCASE("an output that no run writes") {
+    const auto method = method_of({planned(0), ValueSpec::of(TensorSpec{})}, {0}, {1}, {});
+    set(*method, 0, x);
+    REQUIRE(method->execute() == Status::Ok);
+    CHECK(method->output(0).status() == Status::InvalidState);
+  }
+  SUBCASE("memory beyond the limit") {
+    const auto method = method_of({planned(0), planned(16)}, {0}, {1}, {call(kNeg, {0, 1, 1})});
+    CHECK(Method::load(method->plan(), {.memory_limit = 100}).status() == Status::MemoryAllocationFailed);
+  }
+}
