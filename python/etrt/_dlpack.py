@@ -122,6 +122,11 @@ def _forget_versioned(managed):
     _exported.pop(int(ffi.cast("uintptr_t", managed)), None)
 
 
+# Arrays may outlive this module when the interpreter ends; what they call then must still be there.
+for _callback in (_destroy, _forget, _forget_versioned):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
+
+
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _MORE_CODES = {
     "bfloat16": 4, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13, "complex32": 5,

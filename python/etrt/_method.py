@@ -166,7 +166,7 @@ class Runner:
         status = lib.et_method_attribute_get(self.handle, name.encode(), value)
         if status:
             raise last_error(status, UnknownNameError)
-        tensor = view_of(value.u.as_tensor, self.handle)
+        tensor = view_of(value.u.as_tensor, self)
         return self._as_torch_view(tensor) if self._wants_torch() else tensor
 
     # ---- Inputs --------------------------------------------------------------------------------------------

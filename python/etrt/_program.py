@@ -17,35 +17,30 @@ class Verification(enum.Enum):
     InternalConsistency = lib.ET_VERIFY_INTERNAL_CONSISTENCY
 
 
-# Bytes that programs read from, by the number handed to C as user_data.
-_lent = {}
-_next_loan = 0
-_lending = allocate_lock()
+class _Contents:
+    """A file's contents in memory, as an et_buffer. Immutable bytes are read in place, anything else is copied by the
+    library; `keep` must live as long as the program."""
+
+    __slots__ = ("buffer", "keep", "_memory", "_name")
+
+    def __init__(self, source, name):
+        if hasattr(source, "read"):
+            source = source.read()
+        if not _is_buffer(source):
+            raise ArgumentTypeError(f"{name} must be a path, bytes or a file opened in binary mode ('rb'), "
+                                    f"not {type(source).__name__}")
+        view = memoryview(source)
+        self._memory = ffi.from_buffer(source if view.c_contiguous else view.tobytes())
+        self._name = ffi.new("char[]", name.encode())
+        self.buffer = ffi.new("et_buffer *", {"struct_size": ffi.sizeof("et_buffer")})
+        self.buffer.data, self.buffer.size, self.buffer.name = self._memory, view.nbytes, self._name
+        self.buffer.copy = not isinstance(source, bytes)
+        self.keep = None if self.buffer.copy else self._memory
 
 
-@ffi.callback("void(void *)")
-def _give_back(user_data):
-    _lent.pop(int(ffi.cast("uintptr_t", user_data)), None)
-
-
-def _lend(buffer, name):
-    """An et_buffer over immutable bytes, or over a copy of anything else."""
-    global _next_loan
-    view = memoryview(buffer)
-    lent = ffi.new("et_buffer *", {"struct_size": ffi.sizeof("et_buffer"), "size": view.nbytes})
-    c_name = ffi.new("char[]", name.encode())
-    if isinstance(buffer, bytes):
-        with _lending:
-            _next_loan += 1
-            loan = _next_loan
-        memory = ffi.from_buffer(buffer)
-        _lent[loan] = memory, c_name
-        lent.release, lent.user_data = _give_back, ffi.cast("void *", loan)
-    else:
-        memory = ffi.from_buffer(buffer if view.c_contiguous else view.tobytes())
-        lent.copy = 1
-    lent.data, lent.name = memory, c_name
-    return lent, (memory, c_name)
+def _freeing(keep, free=lib.et_program_free):
+    """A destructor that lets go of `keep` after it has freed the program."""
+    return lambda program, keep=keep: free(program)
 
 
 def _is_buffer(x):
@@ -56,13 +51,14 @@ def _is_buffer(x):
         return False
 
 
+def _is_path(x):
+    return isinstance(x, (str, os.PathLike))
+
+
 def _path(path):
     """A path as the C library takes it."""
-    if isinstance(path, bytes):
-        encoded = path
-    else:
-        path = os.fspath(path)
-        encoded = path.encode("utf-8", "surrogatepass") if os.name == "nt" else os.fsencode(path)
+    path = os.fspath(path)
+    encoded = path.encode("utf-8", "surrogatepass") if os.name == "nt" else os.fsencode(path)
     if b"\0" in encoded:
         raise ArgumentError(f"the path {path!r} contains a null character")
     return ffi.new("char[]", encoded)
@@ -77,46 +73,29 @@ class Handle:
         """`source`: a path (str or os.PathLike), bytes or another buffer, or a file object. `data`: the same for .ptd files."""
         options = ffi.new("et_program_options *", {"struct_size": ffi.sizeof("et_program_options")})
         options.verification = _verification(verification)
-        keep = [options]
-        self._add_data(options, data, keep)
+        if isinstance(data, (str, os.PathLike)) or _is_buffer(data) or hasattr(data, "read"):
+            data = [data]
+        paths = [_path(d) for d in data if _is_path(d)]
+        contents = [_Contents(d, "data in memory") for d in data if not _is_path(d)]
+        path_array = ffi.new("char *[]", paths)
+        buffer_array = ffi.new("et_buffer[]", [c.buffer[0] for c in contents])
+        options.data_paths, options.data_path_count = path_array, len(paths)
+        options.data_buffers, options.data_buffer_count = buffer_array, len(contents)
         made = ffi.new("et_program **")
-        if isinstance(source, (str, os.PathLike)):
+        if _is_path(source):
             status = lib.et_program_load_file(_path(source), options, made)
         else:
-            if not _is_buffer(source):
-                if not hasattr(source, "read"):
-                    raise ArgumentTypeError(
-                        "Expected data to be bytes, bytearray, a path to a .pte file, or a file-like object, but got "
-                        f"{type(source).__name__}.")
-                source = source.read()
-                if not _is_buffer(source):
-                    raise ArgumentTypeError("the file object gave "
-                                            f"{type(source).__name__}, not bytes; open it in binary mode ('rb')")
-            buffer, kept = _lend(source, "bytes in memory")
-            keep.append(kept)
-            status = lib.et_program_load_buffer(buffer, options, made)
+            if not _is_buffer(source) and not hasattr(source, "read"):
+                raise ArgumentTypeError("Expected data to be bytes, bytearray, a path to a .pte file, or a file-like object, "
+                                        f"but got {type(source).__name__}.")
+            contents.append(_Contents(source, "bytes in memory"))
+            status = lib.et_program_load_buffer(contents[-1].buffer, options, made)
         if status:
             raise last_error(status, LoadError)
-        self.handle = ffi.gc(made[0], lib.et_program_free)
+        self.handle = ffi.gc(made[0], _freeing([c.keep for c in contents]))
         self.method_names = [text(lib.et_program_method_name(self.handle, i))
                              for i in range(lib.et_program_method_count(self.handle))]
         self._shared, self._lock = None, allocate_lock()
-
-    @staticmethod
-    def _add_data(options, data, keep):
-        if isinstance(data, (str, os.PathLike)) or _is_buffer(data):
-            data = [data]
-        data = [d.read() if hasattr(d, "read") else d for d in (data or ())]
-        paths = [_path(d) for d in data if isinstance(d, (str, os.PathLike))]
-        buffers = [_lend(d, "data in memory") for d in data if not isinstance(d, (str, os.PathLike))]
-        if paths:
-            options.data_paths = array = ffi.new("char *[]", paths)
-            options.data_path_count = len(paths)
-            keep.append((paths, array))
-        if buffers:
-            options.data_buffers = array = ffi.new("et_buffer[]", [b[0][0] for b in buffers])
-            options.data_buffer_count = len(buffers)
-            keep.append((buffers, array))
 
     def load(self, name, torch, state=None, **options):
         """A Runner for a method, with memory of its own."""
@@ -192,9 +171,11 @@ class Program:
         """
         if plan not in _PLANS:
             raise ArgumentError(f"plan must be 'as_exported' or 'optimized', not {plan!r}")
-        state = self._handle.shared_state() if state is None else state._handle
-        return method(self._handle.load(name, self._torch, state, plan=_PLANS[plan], memory_limit=memory_limit,
-                                        step_limit=step_limit))
+        runner = self._handle.load(name, self._torch, self._handle.shared_state() if state is None else state._handle,
+                                   plan=_PLANS[plan], memory_limit=memory_limit, step_limit=step_limit)
+        if state is not None:
+            state._keep.append(self._handle)
+        return method(runner)
 
     def metadata(self, method_name):
         """MethodMeta of a method, without loading it."""

@@ -8,12 +8,13 @@ from etrt._library import ffi, lib, text
 class State:
     """Named buffers of the methods that share it. state[name] copies one out, state[name] = array copies one in."""
 
+    # _keep: what holds the bytes that the initial values lie in.
     __slots__ = ("_handle", "_keep", "__weakref__")
 
     def __init__(self):
         from etrt._program import new_state
 
-        self._handle, self._keep = new_state(), None
+        self._handle, self._keep = new_state(), []
 
     def names(self):
         """Names of the buffers, in order; one without a name in the file is called by its index, such as "#0"."""
@@ -56,7 +57,7 @@ class State:
         """A State with the same buffers and contents."""
         made = ffi.new("et_state **")
         check(lib.et_state_clone(self._handle, made))
-        return _state(made[0], self._keep)
+        return _state(made[0], list(self._keep))
 
     def _info(self, index):
         info = ffi.new("et_tensor_info *")
@@ -83,4 +84,4 @@ def _state(handle, keep):
 def state_of(runner):
     made = ffi.new("et_state **")
     check(lib.et_method_get_state(runner.handle, made))
-    return _state(made[0], runner.handle)
+    return _state(made[0], [runner])
