@@ -125,7 +125,7 @@ Schema parse_schema(std::string_view text) {
   if (text.empty()) {
     return schema;
   }
-  // The closing parenthesis of the argument list; alias marks are parenthesised too.
+  // The closing parenthesis of the argument list; alias marks are parenthesised too, lists of defaults have commas.
   int depth = 0;
   size_t begin = 1;
   size_t i = 0;
@@ -141,9 +141,9 @@ Schema parse_schema(std::string_view text) {
     begin = end + 1;
   };
   for (; i < text.size(); ++i) {
-    if (text[i] == '(') {
+    if (text[i] == '(' || text[i] == '[') {
       ++depth;
-    } else if (text[i] == ')') {
+    } else if (text[i] == ')' || text[i] == ']') {
       if (--depth == 0) {
         take(i);
         break;

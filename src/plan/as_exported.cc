@@ -133,20 +133,22 @@ class Builder {
     return Status::Ok;
   }
 
-  // An in-place operator returns the tensor it wrote: the value in the return slot becomes that tensor.
+  // An in-place operator returns the tensor it wrote: the value in the return slot becomes that tensor. An operator
+  // with an out argument returns that one, whatever else it writes.
   void add_returned_self(const Step& step) {
     if (step.kind != Step::Kind::Kernel || step.op->schema.empty()) {
       return;
     }
     const Schema& schema = schema_of(*step.op);
-    if (!schema.out_variant) {
+    const auto is_out = [](const SchemaArgument& a) { return a.written && a.keyword_only; };
+    if (!schema.out_variant || std::any_of(schema.arguments.begin(), schema.arguments.end(), is_out)) {
       return;
     }
     const auto written = std::find_if(schema.arguments.begin(), schema.arguments.end(),
                                       [](const SchemaArgument& a) { return a.written; });
     const int32_t self = plan_->args[step.first_arg + static_cast<size_t>(written - schema.arguments.begin())];
     const int32_t returned = plan_->args[step.first_arg + step.arg_count - 1];
-    if (written->keyword_only || self == returned) {
+    if (self == returned) {
       return;
     }
     Step move;
@@ -169,13 +171,21 @@ class Builder {
     return check_arity(*step.op, items_of(call.args()).size());
   }
 
-  // Every argument of the schema, then the return slot: an output again, or the place of a result.
+  // Values of a call after its arguments: the output again, nothing, or a place for each result.
+  static size_t return_slots(const Op& op, const Schema& schema) {
+    if (schema.returns_nothing || schema.out_variant) {
+      return schema.out_variant ? 1 : 0;
+    }
+    const std::string_view returns = op.schema.substr(op.schema.rfind("->"));
+    return 1 + static_cast<size_t>(std::count(returns.begin(), returns.end(), ','));
+  }
+
   Status check_arity(const Op& op, size_t found) const {
     if (op.schema.empty()) {
       return Status::Ok;
     }
     const Schema& schema = schema_of(op);
-    const size_t expected = schema.arguments.size() + (schema.returns_nothing ? 0 : 1);
+    const size_t expected = schema.arguments.size() + return_slots(op, schema);
     if (found != expected) {
       note_error({.op = std::string(op.name), .expected = std::to_string(expected), .found = std::to_string(found)});
       return fail(Status::InvalidProgram, "instruction {} passes {} values to {}, expected {}", plan_->steps.size(),

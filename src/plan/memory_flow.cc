@@ -185,6 +185,10 @@ class MemoryFlow {
         each_tensor(a[k], [&](int32_t v) { uses.push_back({v, access}); });
       }
     }
+    // The results of an operator without an out argument stand after its arguments.
+    for (size_t k = schema.arguments.size(); !schema.out_variant && k < a.size(); ++k) {
+      each_tensor(a[k], [&](int32_t v) { uses.push_back({v, Access::Write}); });
+    }
   }
 
   // Without a schema: what is returned too is an output, everything else may be read and written.
