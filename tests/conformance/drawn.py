@@ -135,13 +135,20 @@ def with_numbers(d):
 
 @family("""add.Tensor sub.Tensor mul.Tensor div.Tensor atan2 fmod.Tensor remainder.Tensor floor_divide maximum minimum fmax fmin eq.Tensor ne.Tensor
 lt.Tensor le.Tensor gt.Tensor ge.Tensor logical_and logical_or logical_xor bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor copysign.Tensor hypot
-nextafter heaviside gcd lcm logaddexp logaddexp2 xlogy.Tensor special_xlog1py special_zeta rsub.Tensor pow.Tensor_Tensor ldexp.Tensor
+nextafter heaviside logaddexp logaddexp2 xlogy.Tensor special_xlog1py special_zeta rsub.Tensor pow.Tensor_Tensor
 special_chebyshev_polynomial_t special_hermite_polynomial_h""", REAL + [torch.complex64], 2)
 def binary(d):
     shape = d.shape()
     a, b = (shape, d.narrowed(shape)) if d.chance(0.5) else (d.narrowed(shape), shape)
     dtype = d.other_dtype([torch.float32, torch.int64, torch.bool, torch.float16, torch.uint8])
-    return [d.tensor(a, special=0.4), d.tensor(b, dtype, special=0.4)]
+    special = 0.0 if d.dtype.is_complex else 0.4  # infinite complex numbers have no agreed rules
+    return [d.tensor(a, special=special), d.tensor(b, dtype, special=special)]
+
+
+@family("gcd lcm", INTS, 2)
+def divisors(d):
+    shape = d.shape()
+    return [d.tensor(shape), d.tensor(d.narrowed(shape), d.other_dtype([torch.int64, torch.uint8]))]
 
 
 @family("add.Tensor sub.Tensor rsub.Tensor", FLOATS + INTS)
@@ -219,11 +226,17 @@ def lerp(d):
 # --- reductions --------------------------------------------------------------------------------------------------
 
 
-@family("sum.dim_IntList mean.dim amax amin any.dims all.dims nansum logsumexp count_nonzero.dim_IntList", REAL + [torch.complex64], 3)
+@family("sum.dim_IntList mean.dim amax amin any.dims all.dims nansum logsumexp count_nonzero.dim_IntList", REAL, 3)
 def over_dims(d):
     shape = d.shape()
     args = [d.tensor(shape, special=0.3), d.dims(shape)]
     return args + [d.chance(0.5)] if d.chance(0.7) else args
+
+
+@family("sum.dim_IntList mean.dim any.dims all.dims logsumexp", [torch.complex64], 3)
+def complex_over_dims(d):
+    shape = d.shape()
+    return [d.tensor(shape), d.dims(shape)]
 
 
 @family("sum.dim_IntList mean.dim nansum", FLOATS + INTS)
@@ -232,17 +245,21 @@ def with_dtype(d):
     return [d.tensor(shape), d.pick(None, d.dims(shape)), d.chance(0.5)], {"dtype": d.pick(torch.float32, torch.float64, torch.int64, torch.float16)}
 
 
-@family("""any.dim all.dim argmax argmin prod.dim_int max.dim min.dim median.dim nanmedian.dim mode cummax cummin
-_softmax_ sort argsort.stable_ any all aminmax""", REAL + [torch.complex64], 3)
+@family("""any.dim all.dim argmax argmin prod.dim_int max.dim min.dim median.dim nanmedian.dim mode cummax cummin aminmax""", REAL, 3)
 def over_dim(d):
     shape = d.shape(empty=0)
     args = [d.tensor(shape, special=0.3), d.dim(shape)]
     return args + [d.chance(0.5)] if d.chance(0.5) else args
 
 
-@family("sum mean prod amax amin any all max min argmax argmin median nanmedian std var trace aminmax count_nonzero msort nansum norm.Scalar", REAL + [torch.complex64], 2)
+@family("amax amin max min argmax argmin median nanmedian aminmax msort", REAL, 2)
 def over_all(d):
     return [d.tensor(d.shape(), special=0.3)]
+
+
+@family("sum mean prod any all std var trace count_nonzero nansum norm.Scalar prod.dim_int", REAL + [torch.complex64], 2)
+def sum_over_all(d):
+    return [d.tensor(d.shape(), special=0.0 if d.dtype.is_complex else 0.3)]
 
 
 @family("cumsum cumprod logcumsumexp", REAL, 2)

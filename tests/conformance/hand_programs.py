@@ -119,6 +119,7 @@ class CallProgram:
         self.builder = Builder()
         self.inputs, self.outputs = [], []  # the tensors
         self.input_ids, self.output_ids = [], []  # their numbers among the values
+        self.input_of = {}  # argument name -> number of the input, of tensor arguments
         self.input_layouts, self.output_layouts = input_layouts or {}, output_layouts or {}
         ids, results = [], list(results)
         for argument in operator_schema.arguments:
@@ -171,6 +172,7 @@ class CallProgram:
             optional = "Optional[Tensor]" in str(argument.type)
             return self.builder.value((schema.OptionalTensorList if optional else schema.TensorList)(ids))
         if kind == "Tensor":
+            self.input_of[argument.name] = len(self.inputs)
             return self.input(value if isinstance(value, torch.Tensor) else torch.tensor(value))
         if is_list:
             values = value if isinstance(value, (list, tuple)) else [value]

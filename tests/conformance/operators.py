@@ -130,8 +130,11 @@ def loose_tolerance(base, tensors):
     return None
 
 
-def call_case(name, group, out, named, results, seed=0, vary_layout=True):
-    """The case of one call of the out variant `out`. `results` are eager's, one an out argument (a list for a list of tensors)."""
+def call_case(name, group, out, named, results, seed=0, vary_layout=True, written=None, **more):
+    """The case of one call of the out variant `out`. `results` are eager's, one an out argument (a list for a list of tensors).
+
+    `written`: contents after the call of the arguments that it writes in place, by name. `more`: further fields of the case.
+    """
     schema = out._schema
     base = schema.name.partition("::")[2]
     rng = seeded(seed, name)
@@ -151,8 +154,9 @@ def call_case(name, group, out, named, results, seed=0, vary_layout=True):
     made = CallProgram(schema, named, results, input_layouts, output_layouts)
     shape_only = set(range(len(flat))) if base in RANDOM else set()
     orders = {i: l.dim_order for i, l in output_layouts.items() if l.dim_order and l.dim_order != sorted(l.dim_order)}
-    return Case(name, group, made.bytes(), [full_name(out)], made.inputs, made.outputs, orders, shape_only,
-                tolerance=loose_tolerance(base, made.inputs + made.outputs), extra={"edge_valid": None, "edge_eager_same": None})
+    after = {made.input_of[k]: v for k, v in (written or {}).items()}
+    more.setdefault("tolerance", loose_tolerance(base, made.inputs + made.outputs))
+    return Case(name, group, made.bytes(), [full_name(out)], made.inputs, made.outputs, orders, shape_only, after, **more)
 
 
 def contiguous(value):
