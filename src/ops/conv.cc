@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/checked.h"
+#include "ops/apart.h"
 #include "ops/convolve.h"
 #include "ops/table.h"
 
@@ -346,22 +347,22 @@ constexpr Op kOps[] = {
     {"aten::convolution.out",
      "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool "
      "transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_convolution>, bind<convolution>, kPure | kAnyLayout},
+     bind<shape_of_convolution>, bind<apart<convolution>>, kPure | kAnyLayout},
     {"aten::convolution_backward.out",
      "(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, "
      "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, Tensor(a!) "
      "out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-     bind<shape_of_convolution_backward>, bind<convolution_backward>, kPure | kAnyLayout},
+     bind<shape_of_convolution_backward>, bind<apart<convolution_backward>>, kPure | kAnyLayout},
     {"aten::im2col.out",
      "(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<shape_of_im2col>, bind<im2col>, kPure | kAnyLayout},
+     bind<shape_of_im2col>, bind<apart<im2col>>, kPure | kAnyLayout},
     {"aten::col2im.out",
      "(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_col2im>, bind<col2im>, kPure | kAnyLayout},
+     bind<shape_of_col2im>, bind<apart<col2im>>, kPure | kAnyLayout},
     {"aten::conv_tbc.out", "(Tensor self, Tensor weight, Tensor bias, int pad=0, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_conv_tbc>, bind<conv_tbc>, kPure | kAnyLayout},
+     bind<shape_of_conv_tbc>, bind<apart<conv_tbc>>, kPure | kAnyLayout},
 };
 
 }  // namespace

@@ -5,8 +5,11 @@
 #include <limits>
 
 #include "core/thread_pool.h"
+#include "ops/apart.h"
 #include "ops/compute.h"
 #include "ops/dims.h"
+#include "ops/stack.h"
+#include "ops/strided_view.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -96,36 +99,9 @@ Result<Pairing> pair(const Call& call, const Tensor& x1, const Tensor& x2) {
   if (x2.size(x2.rank() - 1) != p.columns) {
     return call.fail(Status::InvalidArgument, "x1 has {} columns and x2 has {}", p.columns, x2.size(x2.rank() - 1));
   }
-  const int rank = std::max(x1.rank(), x2.rank()) - 2;
-  for (int d = 0; d < rank; ++d) {
-    const int d1 = d - (rank - (x1.rank() - 2));
-    const int d2 = d - (rank - (x2.rank() - 2));
-    const int64_t n1 = d1 < 0 ? 1 : x1.size(d1);
-    const int64_t n2 = d2 < 0 ? 1 : x2.size(d2);
-    if (n1 != n2 && n1 != 1 && n2 != 1) {
-      return call.fail(Status::InvalidArgument, "x1 of sizes {} and x2 of sizes {} don't broadcast",
-                       sizes_text(x1.sizes()), sizes_text(x2.sizes()));
-    }
-    p.batch.push_back(n1 == 1 ? n2 : n1);
-  }
+  ET_ASSIGN(p.batch, broadcast_sizes(call, batch_sizes(x1), batch_sizes(x2)));
   ET_ASSIGN(p.batches, checked_numel(p.batch));
   return p;
-}
-
-// Which matrix of `t` belongs to batch number `b`.
-int64_t matrix_index(const Tensor& t, const Dims& batch, int64_t b) {
-  int64_t index = 0;
-  int64_t step = 1;
-  for (int d = batch.size(); d-- > 0;) {
-    const int own = d - (batch.size() - (t.rank() - 2));
-    const int64_t i = b % batch[d];
-    b /= batch[d];
-    if (own >= 0) {
-      index += t.size(own) == 1 ? 0 : i * step;
-      step *= t.size(own);
-    }
-  }
-  return index;
 }
 
 Status shape_of_cdist(Call& call, const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> /*mode*/,
@@ -150,8 +126,8 @@ Status cdist(Call& call, const Tensor& x1, const Tensor& x2, double p, std::opti
     parallel_for(rows, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t batch = r / pairing.rows1;
-        const int64_t row = matrix_index(x1, pairing.batch, batch) * pairing.rows1 + r % pairing.rows1;
-        const C* others = b + matrix_index(x2, pairing.batch, batch) * pairing.rows2 * pairing.columns;
+        const int64_t row = matrix_index(batch_sizes(x1), pairing.batch, batch) * pairing.rows1 + r % pairing.rows1;
+        const C* others = b + matrix_index(batch_sizes(x2), pairing.batch, batch) * pairing.rows2 * pairing.columns;
         for (int64_t j = 0; j < pairing.rows2; ++j) {
           target.data()[r * pairing.rows2 + j] =
               distance(a + row * pairing.columns, others + j * pairing.columns, pairing.columns, p);
@@ -192,8 +168,8 @@ Status cdist_backward(Call& call, const Tensor& grad_output, const Tensor& x1, c
     const int64_t rows = out.numel() == 0 ? 0 : pairing.batches * pairing.rows1;
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t batch = r / pairing.rows1;
-      const C* x = a + (matrix_index(x1, pairing.batch, batch) * pairing.rows1 + r % pairing.rows1) * n;
-      const C* others = b + matrix_index(x2, pairing.batch, batch) * pairing.rows2 * n;
+      const C* x = a + (matrix_index(batch_sizes(x1), pairing.batch, batch) * pairing.rows1 + r % pairing.rows1) * n;
+      const C* others = b + matrix_index(batch_sizes(x2), pairing.batch, batch) * pairing.rows2 * n;
       for (int64_t j = 0; j < pairing.rows2; ++j) {
         for (int64_t i = 0; i < n; ++i) {
           target.data()[r * n + i] +=
@@ -281,15 +257,15 @@ constexpr uint32_t kFacts = kPure | kAnyLayout;
 
 constexpr Op kOps[] = {
     {"aten::_cdist_forward.out", "(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_cdist>, bind<cdist>, kFacts},
+     bind<shape_of_cdist>, bind<apart<cdist>>, kFacts},
     {"aten::_cdist_backward.out",
      "(Tensor grad_output, Tensor x1, Tensor x2, float p, Tensor cdist, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_cdist_backward>, bind<cdist_backward>, kFacts},
+     bind<shape_of_cdist_backward>, bind<apart<cdist_backward>>, kFacts},
     {"aten::_pdist_forward.out", "(Tensor self, float p=2., *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_pdist>,
-     bind<pdist>, kFacts},
+     bind<apart<pdist>>, kFacts},
     {"aten::_pdist_backward.out",
      "(Tensor grad_output, Tensor self, float p, Tensor pdist, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_pdist_backward>, bind<pdist_backward>, kFacts},
+     bind<shape_of_pdist_backward>, bind<apart<pdist_backward>>, kFacts},
 };
 
 }  // namespace

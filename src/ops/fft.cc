@@ -11,6 +11,7 @@
 
 #include "core/checked.h"
 #include "core/thread_pool.h"
+#include "ops/apart.h"
 #include "ops/compute.h"
 #include "ops/dims.h"
 #include "ops/strided_copy.h"
@@ -415,17 +416,17 @@ constexpr uint32_t kFacts = kPure | kAnyLayout;
 constexpr Op kOps[] = {
     {"aten::_fft_c2c.out",
      "(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_c2c>, bind<fft_c2c>, kFacts},
+     bind<shape_of_c2c>, bind<apart<fft_c2c>>, kFacts},
     {"aten::_fft_r2c.out",
      "(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_r2c>,
-     bind<fft_r2c>, kFacts},
+     bind<apart<fft_r2c>>, kFacts},
     {"aten::_fft_c2r.out",
      "(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_c2r>, bind<fft_c2r>, kFacts},
+     bind<shape_of_c2r>, bind<apart<fft_c2r>>, kFacts},
     {"aten::fft_fftfreq.out", "(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_frequencies<false>>,
-     bind<frequencies<false>>, kFacts},
+     bind<apart<frequencies<false>>>, kFacts},
     {"aten::fft_rfftfreq.out", "(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_frequencies<true>>,
-     bind<frequencies<true>>, kFacts},
+     bind<apart<frequencies<true>>>, kFacts},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/thread_pool.h"
+#include "ops/apart.h"
 #include "ops/convolve.h"
 #include "ops/table.h"
 
@@ -594,90 +595,90 @@ constexpr Op kOps[] = {
     {"aten::avg_pool1d.out",
      "(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
      "count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_avg_pool1d>, bind<avg_pool1d>, kFacts},
+     bind<shape_of_avg_pool1d>, bind<apart<avg_pool1d>>, kFacts},
     {"aten::avg_pool2d.out",
      "(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_avg_pool<2>>, bind<avg_pool<2>>, kFacts},
+     bind<shape_of_avg_pool<2>>, bind<apart<avg_pool<2>>>, kFacts},
     {"aten::avg_pool3d.out",
      "(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_avg_pool<3>>, bind<avg_pool<3>>, kFacts},
+     bind<shape_of_avg_pool<3>>, bind<apart<avg_pool<3>>>, kFacts},
     {"aten::avg_pool2d_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool "
      "count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_avg_pool_backward<2>>, bind<avg_pool_backward<2>>, kFacts},
+     bind<shape_of_avg_pool_backward<2>>, bind<apart<avg_pool_backward<2>>>, kFacts},
     {"aten::avg_pool3d_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool "
      "count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_avg_pool_backward<3>>, bind<avg_pool_backward<3>>, kFacts},
+     bind<shape_of_avg_pool_backward<3>>, bind<apart<avg_pool_backward<3>>>, kFacts},
     {"aten::adaptive_avg_pool1d.out", "(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool<1>>, bind<adaptive_avg_pool<1>>, kFacts},
+     bind<shape_of_adaptive_avg_pool<1>>, bind<apart<adaptive_avg_pool<1>>>, kFacts},
     {"aten::_adaptive_avg_pool2d.out", "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool<2>>, bind<adaptive_avg_pool<2>>, kFacts},
+     bind<shape_of_adaptive_avg_pool<2>>, bind<apart<adaptive_avg_pool<2>>>, kFacts},
     {"aten::adaptive_avg_pool2d.out", "(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool<2>>, bind<adaptive_avg_pool<2>>, kFacts},
+     bind<shape_of_adaptive_avg_pool<2>>, bind<apart<adaptive_avg_pool<2>>>, kFacts},
     {"aten::_adaptive_avg_pool3d.out", "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool<3>>, bind<adaptive_avg_pool<3>>, kFacts},
+     bind<shape_of_adaptive_avg_pool<3>>, bind<apart<adaptive_avg_pool<3>>>, kFacts},
     {"aten::adaptive_avg_pool3d.out", "(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool<3>>, bind<adaptive_avg_pool<3>>, kFacts},
+     bind<shape_of_adaptive_avg_pool<3>>, bind<apart<adaptive_avg_pool<3>>>, kFacts},
     {"aten::_adaptive_avg_pool2d_backward.out", "(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool_backward<2>>, bind<adaptive_avg_pool_backward<2>>, kFacts},
+     bind<shape_of_adaptive_avg_pool_backward<2>>, bind<apart<adaptive_avg_pool_backward<2>>>, kFacts},
     {"aten::_adaptive_avg_pool3d_backward.out", "(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool_backward<3>>, bind<adaptive_avg_pool_backward<3>>, kFacts},
+     bind<shape_of_adaptive_avg_pool_backward<3>>, bind<apart<adaptive_avg_pool_backward<3>>>, kFacts},
     {"aten::adaptive_avg_pool3d_backward.grad_input",
      "(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_adaptive_avg_pool_backward<3>>, bind<adaptive_avg_pool_backward<3>>, kFacts},
+     bind<shape_of_adaptive_avg_pool_backward<3>>, bind<apart<adaptive_avg_pool_backward<3>>>, kFacts},
     {"aten::max_pool2d_with_indices.out",
      "(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, "
      "*, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_max_pool<2>>, bind<max_pool<2>>, kFacts},
+     bind<shape_of_max_pool<2>>, bind<apart<max_pool<2>>>, kFacts},
     {"aten::max_pool3d_with_indices.out",
      "(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, "
      "*, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_max_pool<3>>, bind<max_pool<3>>, kFacts},
+     bind<shape_of_max_pool<3>>, bind<apart<max_pool<3>>>, kFacts},
     {"aten::max_pool2d_with_indices_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool "
      "ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_max_pool_backward<2>>, bind<max_pool_backward<2>>, kFacts},
+     bind<shape_of_max_pool_backward<2>>, bind<apart<max_pool_backward<2>>>, kFacts},
     {"aten::max_pool3d_with_indices_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool "
      "ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_max_pool_backward<3>>, bind<max_pool_backward<3>>, kFacts},
+     bind<shape_of_max_pool_backward<3>>, bind<apart<max_pool_backward<3>>>, kFacts},
     {"aten::adaptive_max_pool2d.out",
      "(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_adaptive_max_pool<2>>, bind<adaptive_max_pool<2>>, kFacts},
+     bind<shape_of_adaptive_max_pool<2>>, bind<apart<adaptive_max_pool<2>>>, kFacts},
     {"aten::adaptive_max_pool3d.out",
      "(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_adaptive_max_pool<3>>, bind<adaptive_max_pool<3>>, kFacts},
+     bind<shape_of_adaptive_max_pool<3>>, bind<apart<adaptive_max_pool<3>>>, kFacts},
     {"aten::adaptive_max_pool2d_backward.grad_input",
      "(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_adaptive_max_pool_backward<2>>, bind<adaptive_max_pool_backward<2>>, kFacts},
+     bind<shape_of_adaptive_max_pool_backward<2>>, bind<apart<adaptive_max_pool_backward<2>>>, kFacts},
     {"aten::adaptive_max_pool3d_backward.grad_input",
      "(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<shape_of_adaptive_max_pool_backward<3>>, bind<adaptive_max_pool_backward<3>>, kFacts},
+     bind<shape_of_adaptive_max_pool_backward<3>>, bind<apart<adaptive_max_pool_backward<3>>>, kFacts},
     {"aten::fractional_max_pool2d.output",
      "(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) "
      "indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_fractional_max_pool<2>>, bind<fractional_max_pool<2>>, kFacts},
+     bind<shape_of_fractional_max_pool<2>>, bind<apart<fractional_max_pool<2>>>, kFacts},
     {"aten::fractional_max_pool3d.output",
      "(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) "
      "indices) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_fractional_max_pool<3>>, bind<fractional_max_pool<3>>, kFacts},
+     bind<shape_of_fractional_max_pool<3>>, bind<apart<fractional_max_pool<3>>>, kFacts},
     {"aten::fractional_max_pool2d_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices, *, Tensor(a!) "
      "grad_input) -> Tensor(a!)",
-     bind<shape_of_fractional_max_pool_backward<2>>, bind<fractional_max_pool_backward<2>>, kFacts},
+     bind<shape_of_fractional_max_pool_backward<2>>, bind<apart<fractional_max_pool_backward<2>>>, kFacts},
     {"aten::fractional_max_pool3d_backward.grad_input",
      "(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices, *, Tensor(a!) "
      "grad_input) -> Tensor(a!)",
-     bind<shape_of_fractional_max_pool_backward<3>>, bind<fractional_max_pool_backward<3>>, kFacts},
+     bind<shape_of_fractional_max_pool_backward<3>>, bind<apart<fractional_max_pool_backward<3>>>, kFacts},
     {"aten::max_unpool2d.out", "(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<shape_of_unpool<2>>, bind<max_unpool2d>, kFacts},
+     bind<shape_of_unpool<2>>, bind<apart<max_unpool2d>>, kFacts},
     {"aten::max_unpool3d.out",
      "(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<shape_of_unpool3d>, bind<max_unpool3d>, kFacts},
+     bind<shape_of_unpool3d>, bind<apart<max_unpool3d>>, kFacts},
 };
 
 }  // namespace

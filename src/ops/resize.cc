@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/thread_pool.h"
+#include "ops/apart.h"
 #include "ops/convolve.h"
 #include "ops/strided_copy.h"
 #include "ops/table.h"
@@ -740,112 +741,118 @@ constexpr uint32_t kFacts = kPure | kAnyLayout;
 constexpr Op kOps[] = {
     {"aten::upsample_nearest1d.out",
      "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest1d<Mode::kNearest, true>>, bind<nearest1d<Mode::kNearest, false>>, kFacts},
+     bind<nearest1d<Mode::kNearest, true>>, bind<apart<nearest1d<Mode::kNearest, false>>>, kFacts},
     {"aten::upsample_nearest1d_backward.grad_input",
      "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) "
      "-> Tensor(a!)",
-     bind<nearest1d_backward<Mode::kNearest, true>>, bind<nearest1d_backward<Mode::kNearest, false>>, kFacts},
+     bind<nearest1d_backward<Mode::kNearest, true>>, bind<apart<nearest1d_backward<Mode::kNearest, false>>>, kFacts},
     {"aten::upsample_nearest2d.out",
      "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<nearest2d<Mode::kNearest, true>>, bind<nearest2d<Mode::kNearest, false>>, kFacts},
+     bind<nearest2d<Mode::kNearest, true>>, bind<apart<nearest2d<Mode::kNearest, false>>>, kFacts},
     {"aten::upsample_nearest2d_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest2d_backward<Mode::kNearest, true>>, bind<nearest2d_backward<Mode::kNearest, false>>, kFacts},
+     bind<nearest2d_backward<Mode::kNearest, true>>, bind<apart<nearest2d_backward<Mode::kNearest, false>>>, kFacts},
     {"aten::upsample_nearest3d.out",
      "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest3d<Mode::kNearest, true>>, bind<nearest3d<Mode::kNearest, false>>, kFacts},
+     bind<nearest3d<Mode::kNearest, true>>, bind<apart<nearest3d<Mode::kNearest, false>>>, kFacts},
     {"aten::upsample_nearest3d_backward.grad_input",
      "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest3d_backward<Mode::kNearest, true>>, bind<nearest3d_backward<Mode::kNearest, false>>, kFacts},
+     bind<nearest3d_backward<Mode::kNearest, true>>, bind<apart<nearest3d_backward<Mode::kNearest, false>>>, kFacts},
     {"aten::_upsample_nearest_exact1d.out",
      "(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest1d<Mode::kNearestExact, true>>, bind<nearest1d<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest1d<Mode::kNearestExact, true>>, bind<apart<nearest1d<Mode::kNearestExact, false>>>, kFacts},
     {"aten::_upsample_nearest_exact1d_backward.grad_input",
      "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) "
      "-> Tensor(a!)",
-     bind<nearest1d_backward<Mode::kNearestExact, true>>, bind<nearest1d_backward<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest1d_backward<Mode::kNearestExact, true>>, bind<apart<nearest1d_backward<Mode::kNearestExact, false>>>,
+     kFacts},
     {"aten::_upsample_nearest_exact2d.out",
      "(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<nearest2d<Mode::kNearestExact, true>>, bind<nearest2d<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest2d<Mode::kNearestExact, true>>, bind<apart<nearest2d<Mode::kNearestExact, false>>>, kFacts},
     {"aten::_upsample_nearest_exact2d_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest2d_backward<Mode::kNearestExact, true>>, bind<nearest2d_backward<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest2d_backward<Mode::kNearestExact, true>>, bind<apart<nearest2d_backward<Mode::kNearestExact, false>>>,
+     kFacts},
     {"aten::_upsample_nearest_exact3d.out",
      "(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest3d<Mode::kNearestExact, true>>, bind<nearest3d<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest3d<Mode::kNearestExact, true>>, bind<apart<nearest3d<Mode::kNearestExact, false>>>, kFacts},
     {"aten::_upsample_nearest_exact3d_backward.grad_input",
      "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<nearest3d_backward<Mode::kNearestExact, true>>, bind<nearest3d_backward<Mode::kNearestExact, false>>, kFacts},
+     bind<nearest3d_backward<Mode::kNearestExact, true>>, bind<apart<nearest3d_backward<Mode::kNearestExact, false>>>,
+     kFacts},
     {"aten::upsample_linear1d.out",
      "(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<linear1d<Mode::kLinear, true>>, bind<linear1d<Mode::kLinear, false>>, kFacts},
+     bind<linear1d<Mode::kLinear, true>>, bind<apart<linear1d<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_linear1d_backward.grad_input",
      "(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None, *, "
      "Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear1d_backward<Mode::kLinear, true>>, bind<linear1d_backward<Mode::kLinear, false>>, kFacts},
+     bind<linear1d_backward<Mode::kLinear, true>>, bind<apart<linear1d_backward<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_bilinear2d.out",
      "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLinear, true>>, bind<linear2d<Mode::kLinear, false>>, kFacts},
+     bind<linear2d<Mode::kLinear, true>>, bind<apart<linear2d<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_bilinear2d_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLinear, true>>, bind<linear2d_backward<Mode::kLinear, false>>, kFacts},
+     bind<linear2d_backward<Mode::kLinear, true>>, bind<apart<linear2d_backward<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_trilinear3d.out",
      "(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? "
      "scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<linear3d<Mode::kLinear, true>>, bind<linear3d<Mode::kLinear, false>>, kFacts},
+     bind<linear3d<Mode::kLinear, true>>, bind<apart<linear3d<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_trilinear3d_backward.grad_input",
      "(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, "
      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear3d_backward<Mode::kLinear, true>>, bind<linear3d_backward<Mode::kLinear, false>>, kFacts},
+     bind<linear3d_backward<Mode::kLinear, true>>, bind<apart<linear3d_backward<Mode::kLinear, false>>>, kFacts},
     {"aten::upsample_bicubic2d.out",
      "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kCubic, true>>, bind<linear2d<Mode::kCubic, false>>, kFacts},
+     bind<linear2d<Mode::kCubic, true>>, bind<apart<linear2d<Mode::kCubic, false>>>, kFacts},
     {"aten::upsample_bicubic2d_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kCubic, true>>, bind<linear2d_backward<Mode::kCubic, false>>, kFacts},
+     bind<linear2d_backward<Mode::kCubic, true>>, bind<apart<linear2d_backward<Mode::kCubic, false>>>, kFacts},
     {"aten::_upsample_bilinear2d_aa.out",
      "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLinearSmooth, true>>, bind<linear2d<Mode::kLinearSmooth, false>>, kFacts},
+     bind<linear2d<Mode::kLinearSmooth, true>>, bind<apart<linear2d<Mode::kLinearSmooth, false>>>, kFacts},
     {"aten::_upsample_bilinear2d_aa_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLinearSmooth, true>>, bind<linear2d_backward<Mode::kLinearSmooth, false>>, kFacts},
+     bind<linear2d_backward<Mode::kLinearSmooth, true>>, bind<apart<linear2d_backward<Mode::kLinearSmooth, false>>>,
+     kFacts},
     {"aten::_upsample_bicubic2d_aa.out",
      "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kCubicSmooth, true>>, bind<linear2d<Mode::kCubicSmooth, false>>, kFacts},
+     bind<linear2d<Mode::kCubicSmooth, true>>, bind<apart<linear2d<Mode::kCubicSmooth, false>>>, kFacts},
     {"aten::_upsample_bicubic2d_aa_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kCubicSmooth, true>>, bind<linear2d_backward<Mode::kCubicSmooth, false>>, kFacts},
+     bind<linear2d_backward<Mode::kCubicSmooth, true>>, bind<apart<linear2d_backward<Mode::kCubicSmooth, false>>>,
+     kFacts},
     {"aten::_upsample_lanczos2d_aa.out",
      "(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, "
      "Tensor(a!) out) -> Tensor(a!)",
-     bind<linear2d<Mode::kLanczosSmooth, true>>, bind<linear2d<Mode::kLanczosSmooth, false>>, kFacts},
+     bind<linear2d<Mode::kLanczosSmooth, true>>, bind<apart<linear2d<Mode::kLanczosSmooth, false>>>, kFacts},
     {"aten::_upsample_lanczos2d_aa_backward.grad_input",
      "(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, "
      "float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
-     bind<linear2d_backward<Mode::kLanczosSmooth, true>>, bind<linear2d_backward<Mode::kLanczosSmooth, false>>, kFacts},
+     bind<linear2d_backward<Mode::kLanczosSmooth, true>>, bind<apart<linear2d_backward<Mode::kLanczosSmooth, false>>>,
+     kFacts},
     {"aten::upsample_nearest2d.vec_out",
      "(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
-     bind<nearest2d_vec<true>>, bind<nearest2d_vec<false>>, kFacts},
+     bind<nearest2d_vec<true>>, bind<apart<nearest2d_vec<false>>>, kFacts},
     {"aten::upsample_bilinear2d.vec_out",
      "(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<resize_vec<Mode::kLinear, true>>, bind<resize_vec<Mode::kLinear, false>>, kFacts},
+     bind<resize_vec<Mode::kLinear, true>>, bind<apart<resize_vec<Mode::kLinear, false>>>, kFacts},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/half.h"
 #include "core/thread_pool.h"
+#include "ops/apart.h"
 #include "ops/convolve.h"
 #include "ops/table.h"
 
@@ -519,22 +520,22 @@ constexpr Op kOps[] = {
     {"aten::grid_sampler_2d.out",
      "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<shape_of_grid_sampler<2>>, bind<grid_sampler<2>>, kFacts},
+     bind<shape_of_grid_sampler<2>>, bind<apart<grid_sampler<2>>>, kFacts},
     {"aten::grid_sampler_2d_backward.out",
      "(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, "
      "bool[2] output_mask, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_grid_sampler_backward<2>>, bind<grid_sampler_backward<2>>, kFacts},
+     bind<shape_of_grid_sampler_backward<2>>, bind<apart<grid_sampler_backward<2>>>, kFacts},
     {"aten::grid_sampler_3d.out",
      "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, Tensor(a!) out) -> "
      "Tensor(a!)",
-     bind<shape_of_grid_sampler<3>>, bind<grid_sampler<3>>, kFacts},
+     bind<shape_of_grid_sampler<3>>, bind<apart<grid_sampler<3>>>, kFacts},
     {"aten::grid_sampler_3d_backward.out",
      "(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, "
      "bool[2] output_mask, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
-     bind<shape_of_grid_sampler_backward<3>>, bind<grid_sampler_backward<3>>, kFacts},
+     bind<shape_of_grid_sampler_backward<3>>, bind<apart<grid_sampler_backward<3>>>, kFacts},
     {"aten::affine_grid_generator.out",
      "(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_affine_grid>,
-     bind<affine_grid>, kFacts},
+     bind<apart<affine_grid>>, kFacts},
 };
 
 }  // namespace
