@@ -4,13 +4,51 @@
 
 #include <cmath>
 #include <complex>
+#include <cstdint>
 
 namespace etrt::ops {
 
-double erfinv(double x);     // the inverse of the error function, for x in [-1, 1]
-double digamma(double x);    // the derivative of log(gamma(x))
-double bessel_i0(double x);  // the modified Bessel function of the first kind, order 0
-double lgamma(double x);     // log|gamma(x)|; unlike std::lgamma it writes no global variable
+// Error function and normal distribution.
+double erfinv(double x);    // the inverse of the error function, for x in [-1, 1]
+double erfcx(double x);     // exp(x²) erfc(x)
+double ndtri(double p);     // the quantile of the normal distribution
+double log_ndtr(double x);  // the logarithm of the normal distribution function
+
+// Gamma function.
+double lgamma(double x);                 // log|gamma(x)|; unlike std::lgamma it writes no global variable
+double digamma(double x);                // the derivative of log(gamma(x))
+double polygamma(int64_t n, double x);   // its n-th derivative
+double zeta(double s, double q);         // the sum of (q + k)^-s over k = 0, 1, …
+double gamma_lower(double a, double x);  // the regularised incomplete gamma functions; they add up to 1
+double gamma_upper(double a, double x);
+
+// Bessel functions of the first (j) and second (y) kind, the modified ones (i, k) and those times exp(-|x|) or exp(x).
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+double bessel_i0(double x);
+double bessel_i1(double x);
+double bessel_i0_scaled(double x);
+double bessel_i1_scaled(double x);
+double bessel_k0(double x);
+double bessel_k1(double x);
+double bessel_k0_scaled(double x);
+double bessel_k1_scaled(double x);
+double spherical_bessel_j0(double x);
+double airy_ai(double x);
+
+double entropy_term(double x);  // -x log(x), 0 at 0, -infinity below
+
+// Orthogonal polynomials of degree `n` (cut to a whole number); 0 for a negative degree.
+double chebyshev_t(double x, double n);
+double chebyshev_u(double x, double n);
+double chebyshev_v(double x, double n);
+double chebyshev_w(double x, double n);
+double hermite_h(double x, double n);   // the physicists'
+double hermite_he(double x, double n);  // the probabilists'
+double laguerre_l(double x, double n);
+double legendre_p(double x, double n);
 
 #define ETRT_FLOAT_FORM(name) \
   inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }

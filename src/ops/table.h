@@ -10,6 +10,7 @@ namespace etrt::ops {
 using Table = std::span<const Op>;
 
 Table unary_ops();       // elementwise functions of one tensor
+Table special_ops();     // Bessel functions, gamma family, orthogonal polynomials
 Table binary_ops();      // arithmetic of two tensors or a tensor and a number
 Table comparison_ops();  // comparisons, logical and bitwise operators
 Table pointwise_ops();   // where, clamp, masked_fill, lerp, addcmul, …
