@@ -236,8 +236,11 @@ et::Result<et::Value> make_scalar(const std::string& spec, const et::TensorInfo&
 }  // namespace
 
 et::Result<et::Value> make_input(const std::string& spec, const et::TensorInfo& info, std::mt19937_64& random) {
-  if (spec == "none" || info.kind == et::Kind::None) {
+  if (spec == "none") {
     return et::Value();
+  }
+  if (info.kind == et::Kind::None) {  // None, or a string: the exporter doesn't keep what it was
+    return spec.empty() ? et::Value() : et::Value(spec);
   }
   if (info.kind != et::Kind::Tensor) {
     return spec.empty() ? et::Result<et::Value>(info.fixed) : make_scalar(spec, info);

@@ -143,7 +143,7 @@ def test_run_with_numbers_bools_and_strings():
     assert "output 1: None\n" in printed
     assert "output 2: int 3\n" in printed
     assert "output 4: double 2.5\n" in printed
-    assert "output 0: float32[3]\n" in etrt("run", PROGRAMS / "string.pte", "-i", "1", "-i", "two")
+    assert "  2 2 2\n" in etrt("run", PROGRAMS / "string.pte", "-i", "1", "-i", "one")
 
 
 def test_run_another_method_repeatedly():

@@ -12,11 +12,12 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(language):
-    """(page and number, text) of each block in that language."""
+    """Each block in that language, with its page and number as its id."""
+    found = []
     for page in PAGES:
-        found = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-        for number, text in enumerate(found):
-            yield pytest.param(text, id=f"{page.stem}-{number}")
+        texts = re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+        found += [pytest.param(text, id=f"{page.stem}-{number}") for number, text in enumerate(texts)]
+    return found
 
 
 @pytest.fixture(scope="module")
