@@ -56,7 +56,8 @@ def test_numpy_dtypes_equal(identity, name):
     out = m([array])[0]
     assert out.dtype == array.dtype and out.dtype == array.dtype.type and np.asarray(out).tobytes() == array.tobytes()
     assert m(memoryview(array))[0].tobytes() == array.tobytes()
-    assert np.from_dlpack(out).dtype == array.dtype
+    if name != "bool" or np.lib.NumpyVersion(np.__version__) >= "1.25.0":  # older ones refuse DLPack's bool
+        assert np.from_dlpack(out).dtype == array.dtype
     with pytest.raises(etrt.ArgumentError):  # raw bytes are for dtypes that no buffer format can name
         if name == "uint8":
             raise etrt.ArgumentError
