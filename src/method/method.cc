@@ -363,6 +363,12 @@ Status Method::settle_input(size_t index) {
   if (in_place && input.settled && t.data == bound.data) {
     return Status::Ok;
   }
+  if (!in_place) {
+    values_->settle_one(plan.value, *memory_);
+    for (const auto& view : plan.views) {
+      values_->settle_one(view.value, *memory_);
+    }
+  }
   // The same value may be an input twice; the last one counts, as it does where values are copied in.
   if (!t.same_sizes(bound.sizes_span())) {
     t.set_sizes(bound.sizes_span());
@@ -378,10 +384,6 @@ Status Method::settle_input(size_t index) {
     return Status::Ok;
   }
   input.settled = false;
-  values_->settle_one(plan.value, *memory_);
-  for (const auto& view : plan.views) {
-    values_->settle_one(view.value, *memory_);
-  }
   if (t.nbytes() > t.capacity || t.data == nullptr) {
     if (t.growing == nullptr && t.nbytes() > t.capacity) {
       return fail(Status::Internal, "input {} needs {} bytes, {} are planned", index, t.nbytes(), t.capacity);
@@ -588,7 +590,7 @@ Status Method::execute() {
   if (memory_.use_count() > 1) {
     ET_TRY(renew_memory());
   }
-  values_->restore_replaced();
+  values_->restore_replaced(*memory_);
   ET_TRY(settle_inputs());
   ET_TRY(run_steps());
   ET_TRY(write_back_inputs());

@@ -156,6 +156,24 @@ void ValueTable::settle(Home& home, RunMemory& memory) {
     t.data = t.growing != nullptr ? t.growing->data() : nullptr;
     t.capacity = t.growing != nullptr ? t.growing->capacity() : 0;
   }
+  // The sizes are of the last run, which may have had more memory than this home.
+  if (t.nbytes() > t.capacity) {
+    if (home.fixed == nullptr && home.buffer < 0) {
+      t.data = nullptr;  // unwritten, see check_guarded
+      t.capacity = 0;
+    } else {
+      set_file_sizes(t);
+    }
+  }
+}
+
+// The sizes that the file gives, which fit the tensor's home.
+void ValueTable::set_file_sizes(Tensor& t) {
+  const auto& file = *plan_->method().values()->Get(static_cast<flatbuffers::uoffset_t>(t.value_index));
+  std::array<int64_t, kMaxRank> sizes{};
+  const auto initial = items_of(file.val_as_Tensor()->sizes());
+  std::copy(initial.begin(), initial.end(), sizes.begin());
+  t.set_sizes(std::span(sizes).first(initial.size()));
 }
 
 void ValueTable::settle(RunMemory& memory) {
@@ -177,9 +195,13 @@ bool ValueTable::may_lack_memory(const Value& value) const {
                       homes_[static_cast<size_t>(home)].buffer < 0);
 }
 
-void ValueTable::restore_replaced() {
+void ValueTable::restore_replaced(RunMemory& memory) {
   for (const auto& [index, value] : replaced_) {
     (*this)[index] = value;
+    // A view lay in other memory, maybe a caller's that is gone by now.
+    if (value.kind == Kind::Tensor) {
+      settle_one(index, memory);
+    }
   }
 }
 

@@ -20,8 +20,8 @@ class ValueTable {
 
   // Points every tensor to its home in `memory`, in the state, or among the constants.
   void settle(RunMemory& memory);
-  // Brings back the handles and numbers that the last run replaced.
-  void restore_replaced();
+  // Brings back the handles, numbers and memory that the last run replaced.
+  void restore_replaced(RunMemory& memory);
   // Points one tensor to its home.
   void settle_one(int32_t value, RunMemory& memory);
 
@@ -52,7 +52,8 @@ class ValueTable {
   Status add_tensor(size_t index, const fb::Tensor& tensor);
   void add_list(size_t index, Kind kind, std::vector<Value*> items);
   void place_state(State::Buffer& buffer, const StateBuffer& planned);
-  static void settle(Home& home, RunMemory& memory);
+  void settle(Home& home, RunMemory& memory);
+  void set_file_sizes(Tensor& t);
 
   std::shared_ptr<const Plan> plan_;
   std::vector<Value> values_;  // never resized once filled: lists point into it

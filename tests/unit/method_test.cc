@@ -29,7 +29,7 @@ InstructionSpec jump_false(int32_t condition, int32_t target) {
 }
 
 // Operators of every program here, by index.
-enum : int32_t { kNeg, kAdd, kCopyInPlace };
+enum : int32_t { kNeg, kAdd, kCopyInPlace, kEtView };
 
 // A method of float32 values; values are numbered as given, the int 1 and the bool false come after them.
 std::shared_ptr<Method> method_of(std::vector<ValueSpec> values, std::vector<int32_t> inputs,
@@ -41,7 +41,8 @@ std::shared_ptr<Method> method_of(std::vector<ValueSpec> values, std::vector<int
   method.values = std::move(values);
   method.inputs = std::move(inputs);
   method.outputs = std::move(outputs);
-  method.operators = {{"aten::neg", "out"}, {"aten::add", "out"}, {"aten::copy_", ""}};
+  method.operators = {
+      {"aten::neg", "out"}, {"aten::add", "out"}, {"aten::copy_", ""}, {"executorch_prim::et_view", "default"}};
   method.instructions = std::move(instructions);
   method.buffer_sizes = {0, 128};
   FileSpec file;
@@ -60,6 +61,18 @@ void set(Method& method, size_t index, float* data, std::span<const int64_t> siz
   argument.kind = Kind::Tensor;
   argument.as_tensor.data = data;
   argument.as_tensor.sizes = sizes;
+  REQUIRE(method.set_input(index, argument) == Status::Ok);
+}
+
+ValueSpec flag_tensor() { return ValueSpec::of(TensorSpec{.dtype = static_cast<int>(DType::Bool), .sizes = {1}}); }
+
+void set_flag(Method& method, size_t index, bool& flag) {
+  constexpr std::array<int64_t, 1> kOne = {1};
+  Argument argument;
+  argument.kind = Kind::Tensor;
+  argument.as_tensor.data = &flag;
+  argument.as_tensor.dtype = DType::Bool;
+  argument.as_tensor.sizes = kOne;
   REQUIRE(method.set_input(index, argument) == Status::Ok);
 }
 
@@ -115,6 +128,56 @@ TEST_CASE("a view of what replaced the input is not a view of the input") {
   set(*method, 0, x);
   CHECK(run(*method) == std::vector<float>{-4, -8});
   CHECK(run(*method) == std::vector<float>{-4, -8});
+}
+
+TEST_CASE("a view that a run jumps over is not the last run's") {
+  // 2 = a view of 0 unless 1 is false; 3 = -2. Values 4 and 5 are the view's sizes, 6 is 1.
+  const auto method = method_of({planned(0), flag_tensor(), planned(16, {2, 1}), planned(32, {2, 1}),
+                                 ValueSpec::of(int64_t{2}), ValueSpec::list(fb::KernelTypes::IntList, {4, 6})},
+                                {0, 1}, {3}, {jump_false(1, 2), call(kEtView, {0, 5, 2}), call(kNeg, {2, 3, 3})});
+  bool taken = true;
+  set_flag(*method, 1, taken);
+  {
+    std::vector<float> x = {1, 2};
+    set(*method, 0, x.data());
+    CHECK(run(*method) == std::vector<float>{-1, -2});
+  }
+  std::vector<float> y = {5, 6};
+  set(*method, 0, y.data());
+  taken = false;
+  CHECK(run(*method) == std::vector<float>{0, 0});  // its own planned memory, which nothing has written
+  taken = true;
+  CHECK(run(*method) == std::vector<float>{-5, -6});
+}
+
+TEST_CASE("sizes of one run are not read from the smaller memory of another") {
+  // 2 = -0, in memory of its own, unless 1 is false; 3 = -2.
+  const auto unbound = [] { return ValueSpec::of(TensorSpec{.sizes = {0}, .dynamism = 2}); };
+  const auto method = method_of({unbound(), flag_tensor(), unbound(), unbound()}, {0, 1}, {3},
+                                {jump_false(1, 2), call(kNeg, {0, 2, 2}), call(kNeg, {2, 3, 3})});
+  bool taken = true;
+  set_flag(*method, 1, taken);
+  std::vector<float> x(1000, 1);
+  const auto run_with = [&](int64_t size) {
+    const std::array<int64_t, 1> sizes = {size};
+    set(*method, 0, x.data(), sizes);
+    return method->execute();
+  };
+  const auto held = [&] {
+    const auto value = method->output(0);
+    REQUIRE(value.ok());
+    const void* data = (*value)->as_tensor->data;
+    const auto hold = method->hold(data, (*value)->as_tensor->nbytes());
+    REQUIRE(hold.ok());
+    return hold->memory;
+  };
+  REQUIRE(run_with(1) == Status::Ok);
+  auto small = held();
+  REQUIRE(run_with(1000) == Status::Ok);
+  const auto large = held();
+  small.reset();
+  taken = false;  // the run comes to read 2 in the memory of the first run
+  CHECK(run_with(1000) == Status::InvalidProgram);
 }
 
 TEST_CASE("memory that is read before it is written is state") {
