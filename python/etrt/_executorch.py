@@ -112,7 +112,13 @@ class _Ours(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name, path=None, target=None):
         module = self.modules.get(name)
-        return None if module is None else importlib.machinery.ModuleSpec(name, _Loader(module))
+        if module is None:
+            return None
+        spec = importlib.machinery.ModuleSpec(name, _Loader(module))
+        theirs = importlib.machinery.PathFinder.find_spec(name, path) if path is not None else None
+        if theirs is not None and theirs.submodule_search_locations is not None:  # its other modules stay reachable
+            spec.submodule_search_locations = list(theirs.submodule_search_locations)
+        return spec
 
 
 class _Packages(importlib.abc.MetaPathFinder):

@@ -156,14 +156,6 @@ Status Method::init(const MethodOptions& options) {
     return fail(Status::MemoryAllocationFailed, "method '{}' needs {} bytes, the limit is {}", info_.name,
                 needs.planned_bytes + needs.state_bytes, options.memory_limit);
   }
-  if (plan_->method().non_const_buffer_device() != nullptr) {
-    for (const auto* device : *plan_->method().non_const_buffer_device()) {
-      if (device->device_type() != fb::DeviceType::CPU) {
-        return fail(Status::NotSupported, "method '{}' plans memory buffer {} on a device that isn't available here",
-                    info_.name, device->buffer_idx());
-      }
-    }
-  }
   if (!state_->try_acquire()) {
     return fail(Status::InvalidState, "the state given for method '{}' is in use by a run on another thread",
                 info_.name);

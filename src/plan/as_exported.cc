@@ -35,6 +35,19 @@ std::string present_backends() {
   return names.empty() ? "none is registered" : "registered are " + join(names);
 }
 
+// The memory buffers that the method wants somewhere else than on the CPU.
+std::vector<int32_t> buffers_on_devices(const fb::ExecutionPlan& method) {
+  std::vector<int32_t> found;
+  if (method.non_const_buffer_device() != nullptr) {
+    for (const auto* device : *method.non_const_buffer_device()) {
+      if (device->device_type() != fb::DeviceType::CPU) {
+        found.push_back(device->buffer_idx());
+      }
+    }
+  }
+  return found;
+}
+
 void count_missing(const fb::ExecutionPlan& method, std::map<std::string, int>& operators,
                    std::map<std::string, int>& backends) {
   for (const fb::Chain* chain : *method.chains()) {
@@ -205,7 +218,8 @@ Status check_runnable(const Program& program, size_t method_index) {
   std::map<std::string, int> operators;
   std::map<std::string, int> backends;
   count_missing(program.method(method_index), operators, backends);
-  if (operators.empty() && backends.empty()) {
+  const std::vector<int32_t> elsewhere = buffers_on_devices(program.method(method_index));
+  if (operators.empty() && backends.empty() && elsewhere.empty()) {
     return Status::Ok;
   }
   const std::string_view method = program.method_name(method_index);
@@ -224,7 +238,13 @@ Status check_runnable(const Program& program, size_t method_index) {
                method, program.name(), backends.size() == 1 ? "a backend" : "backends", join(with_counts(backends)),
                present_backends());
   }
-  return operators.empty() ? Status::NotFound : Status::OperatorMissing;
+  if (!elsewhere.empty()) {
+    (void)fail(Status::NotSupported,
+               "method '{}' of {} plans its memory buffer {} on device CUDA, which isn't available here; export the "
+               "program with memory planned on the CPU",
+               method, program.name(), elsewhere.front());
+  }
+  return !operators.empty() ? Status::OperatorMissing : !backends.empty() ? Status::NotFound : Status::NotSupported;
 }
 
 Result<std::shared_ptr<const Plan>> plan_as_exported(const std::shared_ptr<const Program>& program,

@@ -68,7 +68,8 @@ struct Plan {
   const fb::ExecutionPlan& method() const { return program->method(method_index); }
 };
 
-// NotFound or OperatorMissing with every missing backend and operator and its count.
+// OperatorMissing, NotFound or NotSupported with every missing operator and backend and its count, and a missing
+// device.
 Status check_runnable(const Program& program, size_t method_index);
 
 Result<std::shared_ptr<const Plan>> plan_as_exported(const std::shared_ptr<const Program>& program,

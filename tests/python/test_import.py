@@ -9,11 +9,11 @@ import pytest
 import etrt
 
 
-def python(code, *options, **environment):
+def python(code, *options, timeout=120, **environment):
     env = {**os.environ, **environment}
     folder = os.path.dirname(os.path.dirname(etrt.__file__))
     env["PYTHONPATH"] = os.pathsep.join([folder] + ([env["PYTHONPATH"]] if env.get("PYTHONPATH") else []))
-    return subprocess.run([sys.executable, *options, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, *options, "-c", code], env=env, capture_output=True, text=True, timeout=timeout)
 
 
 def test_imports_nothing_heavy():
