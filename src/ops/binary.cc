@@ -367,7 +367,7 @@ Table binary_ops() {
       tensors("aten::copysign.out", copysign_of),
       tensor_number("aten::copysign.Scalar_out", copysign_of),
       tensors("aten::hypot.out", formula<kFloats>([](auto x, auto y) { return std::hypot(x, y); })),
-      tensors("aten::ldexp.out", formula<kFloats, kFloating>([](auto x, auto y) { return x * std::exp2(y); })),
+      tensors("aten::ldexp.out", formula<kFloats | kComplexes, kFloating>([](auto x, auto y) { return x * exp2(y); })),
       tensors("aten::logaddexp.out", formula<kFloats | kComplexes>([](auto x, auto y) { return log_add_exp(x, y); })),
       tensors("aten::logaddexp2.out", formula<kFloats | kComplexes>([](auto x, auto y) { return log_add_exp2(x, y); })),
       tensors("aten::xlogy.OutTensor", xlogy_of),

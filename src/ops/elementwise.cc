@@ -430,7 +430,8 @@ namespace {
 // The whole of a small output whose inputs are of the compute type and laid out like it. False when it isn't so.
 template <class C, class R>
 bool run_alike(DType common, const Tensor& out, std::span<const Operand> inputs, int64_t grain, Body<C, R> body) {
-  if (common != kDTypeOf<C> || out.dtype != kDTypeOf<R> || out.data == nullptr || out.numel() > grain) {
+  if (common != kDTypeOf<C> || out.dtype != kDTypeOf<R> || out.data == nullptr || out.numel() > grain ||
+      !fills_memory(out)) {
     return false;
   }
   std::array<const C*, kMaxInputs> sources;

@@ -272,8 +272,9 @@ Status embedding_bag(Call& call, const Tensor& weight, const Tensor& indices, co
       return call.fail(Status::InvalidArgument, "per_sample_weights need mode 0 (sum), not {}", mode);
     }
   }
-  // Eager sums without padding need no map from indices to bags, and have none.
-  const bool no_map = bags.mode == BagMode::Sum && bags.padding < 0;
+  // Where eager sums by its fast path, which has no padding and no float64, there is no map from indices to bags.
+  const bool no_map =
+      bags.mode == BagMode::Sum && bags.padding < 0 && weight.dtype != DType::Float64 && weight.stride(1) == 1;
   ET_TRY(call.resize(out0, std::array{bags.count, weight.size(1)}));
   ET_TRY(resize_auxiliary(call, out1, std::array{no_map ? 0 : index_count}));
   ET_TRY(resize_auxiliary(call, out2, std::array{bags.count}));

@@ -1026,6 +1026,41 @@ Status eigvalsh(Call& call, const Tensor& self, std::string_view UPLO, Tensor& o
   return eigen_hermitian(call, self, UPLO, out, nullptr);
 }
 
+void swap_eigenpairs(Complex* values, Complex* vectors, int64_t n, int64_t i, int64_t j) {
+  std::swap(values[i], values[j]);
+  for (int64_t row = 0; vectors != nullptr && row < n; ++row) {
+    std::swap(vectors[row * n + i], vectors[row * n + j]);
+  }
+}
+// As LAPACK has them for a real matrix: real eigenvalues without imaginary part, complex ones in pairs of conjugates,
+// the one above the real axis first.
+void pair_conjugates(Complex* values, Complex* vectors, int64_t n) {
+  double largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    largest = std::max(largest, std::abs(values[i]));
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::abs(values[i].imag()) <= 1e-13 * largest) {
+      values[i] = values[i].real();
+      for (int64_t row = 0; vectors != nullptr && row < n; ++row) {
+        vectors[row * n + i] = vectors[row * n + i].real();
+      }
+      continue;
+    }
+    if (i + 1 == n) {
+      return;
+    }
+    const auto distance = [&](const Complex& value) { return std::abs(value - std::conj(values[i])); };
+    const Complex* partner = std::min_element(
+        values + i + 1, values + n, [&](const Complex& x, const Complex& y) { return distance(x) < distance(y); });
+    swap_eigenpairs(values, vectors, n, i + 1, partner - values);
+    if (values[i].imag() < 0) {
+      swap_eigenpairs(values, vectors, n, i, i + 1);
+    }
+    ++i;
+  }
+}
+
 Status eigen_general(Call& call, const Tensor& a, const Tensor& values, const Tensor* vectors) {
   ET_TRY(check_converts<Complex>(call, {&a, &values, vectors}));
   const int64_t n = rows_of(a);
@@ -1036,6 +1071,9 @@ Status eigen_general(Call& call, const Tensor& a, const Tensor& values, const Te
     if (!matrix::eigen_general(matrices + i * n * n, n, found + i * n,
                                columns == nullptr ? nullptr : columns + i * n * n)) {
       return not_converged(call, i);
+    }
+    if (!is_complex(a.dtype)) {
+      pair_conjugates(found + i * n, columns == nullptr ? nullptr : columns + i * n * n, n);
     }
   }
   store_rows<Complex>(found, values);

@@ -63,9 +63,9 @@ Status generate(Call& call, Tensor& out, const F& sample) {
   });
   return Status::Ok;
 }
-// The same for complex tensors too, whose parts are independent samples times `scale`.
+// The same for complex tensors too, whose parts are independent samples times `scale`, plus `offset` in the real one.
 template <class F>
-Status generate_parts(Call& call, Tensor& out, double scale, const F& sample) {
+Status generate_parts(Call& call, Tensor& out, double scale, const F& sample, double offset = 0) {
   if (!is_complex(out.dtype)) {
     return generate(call, out, sample);
   }
@@ -74,7 +74,8 @@ Status generate_parts(Call& call, Tensor& out, double scale, const F& sample) {
     ET_TRY(generate(call, values, sample));
     Tensor half = real_part_of(out, part);
     ET_TRY(map<kFloats>(
-        call, DType::Float64, half, [scale](auto x) { return x * static_cast<decltype(x)>(scale); }, values));
+        call, DType::Float64, half, [=](auto x) { return static_cast<decltype(x)>(x * scale + offset); }, values));
+    offset = 0;
   }
   return Status::Ok;
 }
@@ -112,7 +113,8 @@ Status uniform(Call& call, const Tensor& /*self*/, double from, double to, Value
     return call.fail(Status::InvalidArgument, "from is {} and to is {}, expected a finite range", from, to);
   }
   const int bits = uniform_bits(out.dtype);
-  return generate(call, out, [=](RandomSequence& s, int64_t /*i*/) { return from + (to - from) * s.uniform(bits); });
+  return generate_parts(call, out, 1,
+                        [=](RandomSequence& s, int64_t /*i*/) { return from + (to - from) * s.uniform(bits); });
 }
 
 Status check_deviation(const Call& call, double std) {
@@ -120,6 +122,10 @@ Status check_deviation(const Call& call, double std) {
 }
 Status normal_numbers(Call& call, double mean, double std, Tensor& out) {
   ET_TRY(check_deviation(call, std));
+  if (is_complex(out.dtype)) {  // the parts have half the variance each
+    return generate_parts(
+        call, out, std * kSqrtHalf<double>, [](RandomSequence& s, int64_t /*i*/) { return s.normal(); }, mean);
+  }
   return generate(call, out, [=](RandomSequence& s, int64_t /*i*/) { return mean + std * s.normal(); });
 }
 Status normal(Call& call, const Tensor& /*self*/, double mean, double std, Value& /*generator*/, Tensor& out) {

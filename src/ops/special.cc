@@ -166,14 +166,20 @@ double zeta(double s, double q) {
   if (s == 1) {
     return kInfinity;
   }
-  if (!(s > 1) || std::isnan(q)) {
+  if (s < 1) {
     return kNaN;
   }
-  if (q > 0) {
-    return std::isinf(q) ? 0 : std::isinf(s) ? (q < 1 ? kInfinity : q == 1 ? 1 : 0) : zeta_of_positive(s, q);
+  if (q <= 0 && q == std::floor(q)) {
+    return kInfinity;  // a pole, also for an s that is NaN
   }
-  if (q == std::floor(q)) {
-    return kInfinity;
+  if (std::isnan(s) || std::isnan(q) || std::isinf(q)) {
+    return kNaN;
+  }
+  if (std::isinf(s)) {
+    return q < 1 ? kInfinity : q == 1 ? 1 : kNaN;
+  }
+  if (q > 0) {
+    return zeta_of_positive(s, q);
   }
   if (s != std::floor(s)) {
     return kNaN;
@@ -379,10 +385,9 @@ double j1_of_positive(double x) { return x < 1e-8 ? x / 2 : j_and_y(x).j1; }
 
 }  // namespace
 
-double bessel_j0(double x) { return std::isinf(x) ? 0 : std::isnan(x) ? x : j0_of_positive(std::abs(x)); }
-double bessel_j1(double x) {
-  return std::isinf(x) ? 0 : std::isnan(x) ? x : std::copysign(1.0, x) * j1_of_positive(std::abs(x));
-}
+// Eager's give NaN at infinity, where the functions tend to 0.
+double bessel_j0(double x) { return std::isfinite(x) ? j0_of_positive(std::abs(x)) : kNaN; }
+double bessel_j1(double x) { return std::isfinite(x) ? std::copysign(1.0, x) * j1_of_positive(std::abs(x)) : kNaN; }
 double bessel_y0(double x) {
   if (!(x > 0)) {
     return x == 0 ? -kInfinity : kNaN;
@@ -390,7 +395,7 @@ double bessel_y0(double x) {
   if (x < 1e-8) {
     return 2 / kPi * (std::log(x / 2) + kEuler);
   }
-  return std::isinf(x) ? 0 : j_and_y(x).y0;
+  return std::isinf(x) ? kNaN : j_and_y(x).y0;
 }
 double bessel_y1(double x) {
   if (!(x > 0)) {
@@ -399,7 +404,7 @@ double bessel_y1(double x) {
   if (x < 1e-8) {
     return -2 / (kPi * x);
   }
-  return std::isinf(x) ? 0 : j_and_y(x).y1;
+  return std::isinf(x) ? kNaN : j_and_y(x).y1;
 }
 
 namespace {
@@ -528,14 +533,14 @@ double airy_wave(double x) {
 }  // namespace
 
 double airy_ai(double x) {
-  if (std::isnan(x)) {
-    return x;
+  if (!std::isfinite(x)) {
+    return kNaN;
   }
   if (x > 1) {
     const double zeta = 2.0 / 3.0 * x * std::sqrt(x);
-    return std::isinf(zeta) ? 0 : std::sqrt(x / 3) / kPi * std::exp(-zeta) * second_kind_scaled(zeta, 1.0 / 3.0);
+    return std::sqrt(x / 3) / kPi * std::exp(-zeta) * second_kind_scaled(zeta, 1.0 / 3.0);
   }
-  return x > -7 ? airy_series(x) : std::isinf(x) ? kNaN : airy_wave(-x);
+  return x > -7 ? airy_series(x) : airy_wave(-x);
 }
 
 double entropy_term(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : std::isnan(x) ? x : -kInfinity; }
@@ -544,20 +549,20 @@ double entropy_term(double x) { return x > 0 ? -x * std::log(x) : x == 0 ? 0 : s
 
 namespace {
 
-// The degree as a whole number; one beyond any use ends the recurrences.
-int64_t degree(double n) {
-  constexpr double kMost = 1e7;
-  return n > -1 ? static_cast<int64_t>(std::min(n, kMost)) : -1;
+// The degree as a whole number; -1, which makes the result 0, for one that int64 can't hold.
+template <class T>
+int64_t degree(T n) {
+  return n > T(-1) && n < T(0x1p63) ? static_cast<int64_t>(n) : -1;
 }
 
 // The last value of `steps` steps of r = next(k, q, p), k = 1, 2, …, from p, q.
-template <class Next>
-double recur(double p, double q, int64_t n, Next next) {
+template <class T, class Next>
+T recur(T p, T q, int64_t n, Next next) {
   if (n == 0) {
     return p;
   }
   for (int64_t k = 1; k < n && !std::isnan(q); ++k) {
-    const double r = next(static_cast<double>(k), q, p);
+    const T r = next(static_cast<T>(k), q, p);
     p = q;
     q = r;
   }
@@ -565,82 +570,123 @@ double recur(double p, double q, int64_t n, Next next) {
 }
 
 // The four kinds of Chebyshev polynomials share a recurrence.
-double chebyshev(double x, int64_t n, double first) {
-  return recur(1, first, n, [x](double /*k*/, double q, double p) { return 2 * x * q - p; });
+template <class T>
+T chebyshev(T x, int64_t n, T first) {
+  return recur(T(1), first, n, [x](T /*k*/, T q, T p) { return (x + x) * q - p; });
 }
-double sign_of_degree(int64_t n) { return n % 2 == 0 ? 1 : -1; }
+template <class T>
+T sign_of_degree(int64_t n) {
+  return n % 2 == 0 ? T(1) : T(-1);
+}
+
+// Eager gives up on Hermite polynomials of higher degrees.
+template <class T>
+constexpr int64_t kMostHermite = sizeof(T) == sizeof(float) ? 128 : 512;
+template <class T>
+constexpr T kNotANumber = std::numeric_limits<T>::quiet_NaN();
 
 }  // namespace
 
-double chebyshev_t(double x, double n) {
+template <class T>
+T chebyshev_t(T x, T n) {
   const int64_t k = degree(n);
   if (k < 0) {
     return 0;
   }
   if (std::abs(x) == 1) {
-    return x > 0 ? 1 : sign_of_degree(k);
+    return x > 0 ? T(1) : sign_of_degree<T>(k);
   }
-  return k > 6 && std::abs(x) < 1 ? std::cos(static_cast<double>(k) * std::acos(x)) : chebyshev(x, k, x);
+  return k > 6 && std::abs(x) < 1 ? std::cos(static_cast<T>(k) * std::acos(x)) : chebyshev(x, k, x);
 }
-double chebyshev_u(double x, double n) {
+template <class T>
+T chebyshev_u(T x, T n) {
   const int64_t k = degree(n);
   if (k < 0) {
     return 0;
   }
-  const double next = static_cast<double>(k) + 1;
+  const T next = static_cast<T>(k) + 1;
   if (std::abs(x) == 1) {
-    return x > 0 ? next : sign_of_degree(k) * next;
+    return x > 0 ? next : sign_of_degree<T>(k) * next;
   }
-  return k > 8 && std::abs(x) < 1 ? std::sin(next * std::acos(x)) / std::sin(std::acos(x)) : chebyshev(x, k, 2 * x);
+  return k > 8 && std::abs(x) < 1 ? std::sin(next * std::acos(x)) / std::sin(std::acos(x)) : chebyshev(x, k, x + x);
 }
-double chebyshev_v(double x, double n) {
+template <class T>
+T chebyshev_v(T x, T n) {
   const int64_t k = degree(n);
   if (k < 0) {
     return 0;
   }
-  const double half = static_cast<double>(k) + 0.5;
+  const T half = static_cast<T>(k) + T(0.5);
   if (std::abs(x) == 1) {
-    return x > 0 ? 1 : sign_of_degree(k) * 2 * half;
+    return x > 0 ? T(1) : sign_of_degree<T>(k) * 2 * half;
   }
   return k > 8 && std::abs(x) < 1 ? std::cos(half * std::acos(x)) / std::cos(std::acos(x) / 2)
-                                  : chebyshev(x, k, 2 * x - 1);
+                                  : chebyshev(x, k, x + x - 1);
 }
-double chebyshev_w(double x, double n) {
+template <class T>
+T chebyshev_w(T x, T n) {
   const int64_t k = degree(n);
   if (k < 0) {
     return 0;
   }
-  const double half = static_cast<double>(k) + 0.5;
+  const T half = static_cast<T>(k) + T(0.5);
   if (std::abs(x) == 1) {
-    return x > 0 ? 2 * half : sign_of_degree(k);
+    return x > 0 ? 2 * half : sign_of_degree<T>(k);
   }
   return k > 8 && std::abs(x) < 1 ? std::sin(half * std::acos(x)) / std::sin(std::acos(x) / 2)
-                                  : chebyshev(x, k, 2 * x + 1);
+                                  : chebyshev(x, k, x + x + 1);
 }
 
-double hermite_h(double x, double n) {
+template <class T>
+T hermite_h(T x, T n) {
   const int64_t k = degree(n);
-  return k < 0 ? 0 : recur(1, 2 * x, k, [x](double i, double q, double p) { return 2 * x * q - 2 * i * p; });
+  if (k > kMostHermite<T>) {
+    return kNotANumber<T>;
+  }
+  return k < 0 ? T(0) : recur(T(1), x + x, k, [x](T i, T q, T p) { return (x + x) * q - 2 * i * p; });
 }
-double hermite_he(double x, double n) {
+template <class T>
+T hermite_he(T x, T n) {
   const int64_t k = degree(n);
-  return k < 0 ? 0 : recur(1, x, k, [x](double i, double q, double p) { return x * q - i * p; });
+  if (k > kMostHermite<T>) {
+    return kNotANumber<T>;
+  }
+  return k < 0 ? T(0) : recur(T(1), x, k, [x](T i, T q, T p) { return x * q - i * p; });
 }
-double laguerre_l(double x, double n) {
+template <class T>
+T laguerre_l(T x, T n) {
   const int64_t k = degree(n);
-  return k < 0 ? 0 : recur(1, 1 - x, k, [x](double i, double q, double p) {
-    return ((2 * i + 1 - x) * q - i * p) / (i + 1);
-  });
+  if (k < 0) {
+    return 0;
+  }
+  if (x == 0) {
+    return 1;
+  }
+  return recur(T(1), 1 - x, k, [x](T i, T q, T p) { return ((2 * i + (1 - x)) * q - i * p) / (i + 1); });
 }
-double legendre_p(double x, double n) {
+template <class T>
+T legendre_p(T x, T n) {
   const int64_t k = degree(n);
   if (k < 0) {
     return 0;
   }
   if (std::abs(x) == 1) {
-    return x > 0 ? 1 : sign_of_degree(k);
+    return x > 0 ? T(1) : sign_of_degree<T>(k);
   }
-  return recur(1, x, k, [x](double i, double q, double p) { return ((2 * i + 1) * x * q - i * p) / (i + 1); });
+  return recur(T(1), x, k, [x](T i, T q, T p) { return ((2 * i + 1) * x * q - i * p) / (i + 1); });
 }
+
+#define ETRT_POLYNOMIAL(name)        \
+  template float name(float, float); \
+  template double name(double, double);
+ETRT_POLYNOMIAL(chebyshev_t)
+ETRT_POLYNOMIAL(chebyshev_u)
+ETRT_POLYNOMIAL(chebyshev_v)
+ETRT_POLYNOMIAL(chebyshev_w)
+ETRT_POLYNOMIAL(hermite_h)
+ETRT_POLYNOMIAL(hermite_he)
+ETRT_POLYNOMIAL(laguerre_l)
+ETRT_POLYNOMIAL(legendre_p)
+#undef ETRT_POLYNOMIAL
 
 }  // namespace etrt::ops

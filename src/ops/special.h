@@ -40,15 +40,20 @@ double airy_ai(double x);
 
 double entropy_term(double x);  // -x log(x), 0 at 0, -infinity below
 
-// Orthogonal polynomials of degree `n` (cut to a whole number); 0 for a negative degree.
-double chebyshev_t(double x, double n);
-double chebyshev_u(double x, double n);
-double chebyshev_v(double x, double n);
-double chebyshev_w(double x, double n);
-double hermite_h(double x, double n);   // the physicists'
-double hermite_he(double x, double n);  // the probabilists'
-double laguerre_l(double x, double n);
-double legendre_p(double x, double n);
+// Orthogonal polynomials of degree `n` (cut to a whole number); 0 for a negative degree. Computed in T as eager does
+// it, which shows where they overflow.
+#define ETRT_POLYNOMIAL(name) \
+  template <class T>          \
+  T name(T x, T n);
+ETRT_POLYNOMIAL(chebyshev_t)
+ETRT_POLYNOMIAL(chebyshev_u)
+ETRT_POLYNOMIAL(chebyshev_v)
+ETRT_POLYNOMIAL(chebyshev_w)
+ETRT_POLYNOMIAL(hermite_h)   // the physicists'
+ETRT_POLYNOMIAL(hermite_he)  // the probabilists'
+ETRT_POLYNOMIAL(laguerre_l)
+ETRT_POLYNOMIAL(legendre_p)
+#undef ETRT_POLYNOMIAL
 
 #define ETRT_FLOAT_FORM(name) \
   inline float name(float x) { return static_cast<float>(name(static_cast<double>(x))); }

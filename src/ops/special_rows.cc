@@ -40,10 +40,17 @@ Op function2(std::string_view name, std::string_view schema) {
   return {name, schema, broadcast_shape<2>, bind<two_arguments<kFunction, A, B>>, kElementwiseFacts};
 }
 
-double shifted_chebyshev_t(double x, double n) { return chebyshev_t(2 * x - 1, n); }
-double shifted_chebyshev_u(double x, double n) { return chebyshev_u(2 * x - 1, n); }
-double shifted_chebyshev_v(double x, double n) { return chebyshev_v(2 * x - 1, n); }
-double shifted_chebyshev_w(double x, double n) { return chebyshev_w(2 * x - 1, n); }
+// A row for a polynomial of degree n, computed in the dtype's compute type.
+template <auto kPolynomial, class A, class B>
+Status polynomial_of(Call& call, A a, B b, Tensor& out) {
+  ET_ASSIGN(const DType common, result_type(call, a, b));
+  return map<kFloats, kCostlyGrain>(call, float_result(common, out), out, kPolynomial, Operand(a), Operand(b));
+}
+template <auto kPolynomial, class A, class B>
+Op polynomial(std::string_view name, std::string_view schema) {
+  return {name, schema, broadcast_shape<2>, bind<polynomial_of<kPolynomial, A, B>>, kElementwiseFacts};
+}
+
 double ndtr(double x) { return std::erfc(-x * kSqrtHalf<double>) / 2; }
 
 Status polygamma_of(Call& call, int64_t n, const Tensor& self, Tensor& out) {
@@ -52,7 +59,16 @@ Status polygamma_of(Call& call, int64_t n, const Tensor& self, Tensor& out) {
   }
   return map<kFloats, kCostlyGrain>(
       call, float_result(self.dtype, out), out,
-      [n](auto x) { return static_cast<decltype(x)>(polygamma(n, static_cast<double>(x))); }, self);
+      [n](auto x) {
+        using T = decltype(x);
+        if (n == 1 && x < 0 && x == std::floor(x)) {
+          // Eager's reflection formula meets the pole beside it by the rounding error of pi times x.
+          const T sine = std::sin(kPi<T> * x);
+          return kPi<T> * kPi<T> / (sine * sine);
+        }
+        return static_cast<T>(polygamma(n, static_cast<double>(x)));
+      },
+      self);
 }
 // The logarithm of the multivariate gamma function of dimension p.
 Status mvlgamma(Call& call, const Tensor& self, int64_t p, Tensor& out) {
@@ -76,10 +92,13 @@ constexpr std::string_view kPolynomial = "(Tensor x, Tensor n, *, Tensor(a!) out
 constexpr std::string_view kPolynomialX = "(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr std::string_view kPolynomialN = "(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)";
 
-#define ETRT_POLYNOMIAL_ROWS(name, formula)                                                           \
-  function2<formula, const Tensor&, const Tensor&>("aten::special_" name ".out", kPolynomial),        \
-      function2<formula, Scalar, const Tensor&>("aten::special_" name ".x_scalar_out", kPolynomialX), \
-      function2<formula, const Tensor&, Scalar>("aten::special_" name ".n_scalar_out", kPolynomialN)
+#define ETRT_POLYNOMIAL_ROWS(name, formula)                                                                            \
+  polynomial<[](auto x, auto n) { return formula; }, const Tensor&, const Tensor&>("aten::special_" name ".out",       \
+                                                                                   kPolynomial),                       \
+      polynomial<[](auto x, auto n) { return formula; }, Scalar, const Tensor&>("aten::special_" name ".x_scalar_out", \
+                                                                                kPolynomialX),                         \
+      polynomial<[](auto x, auto n) { return formula; }, const Tensor&, Scalar>("aten::special_" name ".n_scalar_out", \
+                                                                                kPolynomialN)
 
 }  // namespace
 
@@ -118,18 +137,18 @@ Table special_ops() {
       function2<zeta, Scalar, const Tensor&>("aten::special_zeta.self_scalar_out", kNumberTensor),
       function2<zeta, const Tensor&, Scalar>("aten::special_zeta.other_scalar_out", kTensorNumber),
 
-      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_t", chebyshev_t),
-      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_u", chebyshev_u),
-      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_v", chebyshev_v),
-      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_w", chebyshev_w),
-      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_t", shifted_chebyshev_t),
-      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_u", shifted_chebyshev_u),
-      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_v", shifted_chebyshev_v),
-      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_w", shifted_chebyshev_w),
-      ETRT_POLYNOMIAL_ROWS("hermite_polynomial_h", hermite_h),
-      ETRT_POLYNOMIAL_ROWS("hermite_polynomial_he", hermite_he),
-      ETRT_POLYNOMIAL_ROWS("laguerre_polynomial_l", laguerre_l),
-      ETRT_POLYNOMIAL_ROWS("legendre_polynomial_p", legendre_p),
+      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_t", chebyshev_t(x, n)),
+      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_u", chebyshev_u(x, n)),
+      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_v", chebyshev_v(x, n)),
+      ETRT_POLYNOMIAL_ROWS("chebyshev_polynomial_w", chebyshev_w(x, n)),
+      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_t", chebyshev_t(x + x - 1, n)),
+      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_u", chebyshev_u(x + x - 1, n)),
+      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_v", chebyshev_v(x + x - 1, n)),
+      ETRT_POLYNOMIAL_ROWS("shifted_chebyshev_polynomial_w", chebyshev_w(x + x - 1, n)),
+      ETRT_POLYNOMIAL_ROWS("hermite_polynomial_h", hermite_h(x, n)),
+      ETRT_POLYNOMIAL_ROWS("hermite_polynomial_he", hermite_he(x, n)),
+      ETRT_POLYNOMIAL_ROWS("laguerre_polynomial_l", laguerre_l(x, n)),
+      ETRT_POLYNOMIAL_ROWS("legendre_polynomial_p", legendre_p(x, n)),
   };
   return kOps;
 }
