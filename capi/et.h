@@ -472,6 +472,9 @@ ET_API et_status et_register_operator(const char* name, et_operator_fn fn, void*
 ET_API size_t et_operator_count(void);
 /* Sorted; NULL past the end. Static storage. */
 ET_API const char* et_operator_name(size_t index);
+/* Arguments and results of the operator, written as PyTorch does: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; "" when it
+ * was registered without, NULL when there is no operator of that name. Static storage. */
+ET_API const char* et_operator_schema(const char* name);
 
 typedef struct et_compile_spec {
   const char* key;

@@ -297,6 +297,10 @@ const char* et_operator_name(size_t index) {
   static auto* names = new NameList;
   return names->at(op_names(), index);
 }
+const char* et_operator_schema(const char* name) {
+  const Op* op = name == nullptr ? nullptr : find_op(name);
+  return op == nullptr ? nullptr : op->schema.empty() ? "" : op->schema.data();
+}
 
 et_status et_register_backend(const et_backend* given) {
   return guarded([&] { return "Failed to register a backend"; },

@@ -11,9 +11,11 @@
 namespace etrt::tool {
 
 const char* const kOpsUsage =
-    "usage: etrt ops [TEXT]\n"
+    "usage: etrt ops [--schema] [TEXT]\n"
     "\n"
-    "Lists the operators there are, or those whose name has TEXT in it.\n";
+    "Lists the operators there are, or those whose name has TEXT in it.\n"
+    "\n"
+    "  --schema   their arguments and results too\n";
 
 const char* const kInfoUsage =
     "usage: etrt info\n"
@@ -50,12 +52,22 @@ void print_processor() {
 }  // namespace
 
 int ops(Words words) {
-  if (words.size() > 1) {
-    return wrong_usage("expected one text at most", kOpsUsage);
+  std::string_view part;
+  bool schemas = false;
+  for (const std::string_view word : words) {
+    if (word == "--schema") {
+      schemas = true;
+    } else if (word.starts_with("--")) {
+      return wrong_usage("unknown option " + std::string(word), kOpsUsage);
+    } else if (!part.empty()) {
+      return wrong_usage("expected one text at most", kOpsUsage);
+    } else {
+      part = word;
+    }
   }
   for (const std::string& name : et::operator_names()) {
-    if (words.empty() || name.find(words[0]) != std::string::npos) {
-      std::printf("%s\n", name.c_str());
+    if (name.find(part) != std::string::npos) {
+      std::printf("%s%s\n", name.c_str(), schemas ? et::operator_schema(name).c_str() : "");
     }
   }
   return kDone;

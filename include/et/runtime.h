@@ -29,6 +29,13 @@ inline std::vector<std::string> operator_names() {
   return names;
 }
 
+// Arguments and results of an operator: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; "" of one without a schema, and
+// of one that there isn't.
+inline std::string operator_schema(const std::string& name) {
+  const char* schema = et_operator_schema(name.c_str());
+  return schema == nullptr ? "" : schema;
+}
+
 // The delegate backends there are, yours included, sorted.
 inline std::vector<std::string> backend_names() {
   std::vector<std::string> names;

@@ -60,11 +60,16 @@ TEST_CASE("an operator with a schema") {
   CHECK(std::is_sorted(names.begin(), names.end()));
   CHECK(names.size() == et_operator_count());
   CHECK(et_operator_name(names.size()) == nullptr);
+  CHECK(et::operator_schema("schema1::scale.out") == "(Tensor x, float by, *, Tensor(a!) out) -> Tensor(a!)");
+  CHECK(et::operator_schema("aten::relu.out") == "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
+  CHECK(et_operator_schema("schema1::scale") == nullptr);
+  CHECK(et_operator_schema(nullptr) == nullptr);
 }
 
 TEST_CASE("an operator without a schema") {
   REQUIRE(et::register_operator("noschem::scale.out", scale).ok());
   CHECK(values<float>(run(custom("noschem::scale")).value()[0]) == std::vector<float>{3, 6, 9});
+  CHECK(et_operator_schema("noschem::scale.out") == std::string());
 }
 
 TEST_CASE("a name that is taken, or none") {

@@ -254,6 +254,8 @@ def test_ops_lists_operators():
     assert "aten::add.out" in names and names == sorted(names)
     some = etrt("ops", "convolution").splitlines()
     assert some and set(some) < set(names) and all("convolution" in n for n in some)
+    assert etrt("ops", "--schema", "::relu.out") == "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
+    assert "--all" in run(ETRT, "ops", "--all").stderr
 
 
 def test_info():
