@@ -89,7 +89,7 @@ struct Factors {
   const int32_t* pivots_at(int64_t i) const { return pivots + i * k(); }
 };
 
-// Eager factors the transposed matrix where that is how memory lies.
+// Eager factors the transposed matrix for a determinant where that is how memory lies.
 template <class S>
 bool factors_transposed(const Tensor& a) {
   return std::is_same_v<S, double> && a.contiguous();
@@ -270,7 +270,7 @@ Status solve_lu(Call& call, const Tensor& A, const Tensor& B, bool left, bool ch
   return visit_matrix(call, A.dtype, [&]<class S>() {
     ET_TRY(check_converts<S>(call, {&A, &B, &result, &LU}));
     ET_ASSIGN(const System s, solve_system(call, A, B, left));
-    const Factors<S> f = factor<S>(call, A, true, factors_transposed<S>(A));
+    const Factors<S> f = factor<S>(call, A, true);
     store_rows<S>(solve_by_lu(call, f, s, A, B, left), result);
     store_rows<S>(f.lu, LU);
     store_pivots(call, f, pivots);

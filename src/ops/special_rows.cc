@@ -61,10 +61,10 @@ Status polygamma_of(Call& call, int64_t n, const Tensor& self, Tensor& out) {
       call, float_result(self.dtype, out), out,
       [n](auto x) {
         using T = decltype(x);
-        if (n == 1 && x < 0 && x == std::floor(x)) {
-          // Eager's reflection formula meets the pole beside it by the rounding error of pi times x.
+        if (n == 1 && x < T(0.5)) {
+          // Eager's reflection formula, in the compute type: it misses the poles by the rounding error of pi times x.
           const T sine = std::sin(kPi<T> * x);
-          return kPi<T> * kPi<T> / (sine * sine);
+          return kPi<T> * kPi<T> / (sine * sine) - static_cast<T>(polygamma(1, 1 - static_cast<double>(x)));
         }
         return static_cast<T>(polygamma(n, static_cast<double>(x)));
       },

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Makes conformance cases of the kind run.py runs, with PyTorch and the stock exporter; users of etrt never need it.
+"""Makes conformance cases with PyTorch and the stock exporter, and says what there is; users of etrt need none of it.
 
     make_cases.py --out DIR [--from SOURCE,…] [--match TEXT] [--seed N] [--limit N] [--library libetrt.so]
-    make_cases.py --count [--handed DIR] [--made DIR] [--library libetrt.so] [--results FILE.json …]
+    make_cases.py --compact DIR… [--keep NAMES]   chooses the smallest set of those folders' cases for tests/data/cases
+    make_cases.py --count [--handed DIR] [--made DIR]
+    make_cases.py --page                          writes docs/operators.md
 
 Sources: samples (PyTorch's operator samples), drawn (random shapes, dtypes and layouts), special (operators that need a
-hand-written call), exported (whole programs from the stock exporter).
+hand-written call), exported (whole programs from the stock exporter). --out needs PyTorch and ExecuTorch, the others etrt and
+NumPy. --count runs all cases; it fails where an operator has fewer that pass than 5 (`aten` ones) or 1.
 """
 
 import argparse
@@ -17,6 +20,8 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import corpora  # noqa: E402
+
 SOURCES = ["samples", "drawn", "special", "exported"]
 
 
@@ -49,6 +54,11 @@ def make(a):
     print(f"{made} cases made, {len(corpus.index)} in {a.out}")
 
 
+def names_in(path):
+    """The first word of each line but comments."""
+    return [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"] if path else []
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", type=pathlib.Path)
@@ -57,9 +67,23 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--limit", type=int, default=0)
     p.add_argument("--library", type=pathlib.Path)
+    p.add_argument("--compact", type=pathlib.Path, nargs="+")
+    p.add_argument("--keep", type=pathlib.Path)
     p.add_argument("--count", action="store_true")
+    p.add_argument("--page", action="store_true")
+    p.add_argument("--handed", type=pathlib.Path, default=corpora.HANDED)
+    p.add_argument("--made", type=pathlib.Path, default=corpora.MADE)
     a = p.parse_args()
-    make(a)
+    if a.compact:
+        corpora.write_compact(a.compact, a.made, a.handed, names_in(a.keep))
+    elif a.page:
+        (corpora.ROOT / "docs" / "operators.md").write_text(corpora.page([a.handed, a.made]), encoding="utf-8")
+    elif a.count:
+        sys.exit(not corpora.print_counts(a.handed, a.made))
+    elif a.out:
+        make(a)
+    else:
+        p.error("one of --out, --compact, --count and --page is needed")
 
 
 if __name__ == "__main__":

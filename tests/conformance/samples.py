@@ -67,9 +67,14 @@ class Kept:
         return f"{plain}__{dtype}__{self.counts[key] - 1}"
 
 
-def usable(named, results):
+# Eager's matrix_exp of half numbers is infinite or NaN, whatever the matrix.
+WRONG_IN_EAGER = {("linalg_matrix_exp", torch.float16), ("linalg_matrix_exp", torch.bfloat16)}
+
+
+def usable(func, named, results):
+    base = func._schema.name.partition("::")[2]
     tensors = tensors_of(named) + [t for r in as_list(results) for t in as_list(r) if isinstance(t, torch.Tensor)]
-    return all(t.dtype in DTYPES for t in tensors) and sum(t.numel() for t in tensors) <= LARGEST
+    return all(t.dtype in DTYPES and (base, t.dtype) not in WRONG_IN_EAGER for t in tensors) and sum(t.numel() for t in tensors) <= LARGEST
 
 
 def cases(wanted, match=None, seed=1, per_dtype=3, limit=12, dtypes=None):
@@ -89,14 +94,14 @@ def cases(wanted, match=None, seed=1, per_dtype=3, limit=12, dtypes=None):
             if wanted is not None and full_name(out) not in wanted:
                 missing[full_name(out)] += 1
                 continue
-            if not usable(named, results):
+            if not usable(func, named, results):
                 continue
             name = kept.take(out, named, results)
             if name is None:
                 continue
             try:
-                yield call_case(f"s{seed}_{name}", "samples", out, named, as_list(results), seed)
-            except Unwritable:  # complex numbers, unusual dtypes
+                yield call_case(f"s{seed}_{name}", "samples", out, named, func, seed)
+            except (Unwritable, RuntimeError):  # unusual dtypes; a view that the layout does not allow
                 pass
     if wanted is not None:
         print("operators called that are not in the library:", *(f"{k} ({n})" for k, n in missing.most_common()))

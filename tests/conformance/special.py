@@ -350,6 +350,14 @@ def choose_qparams(m):
                 yield m.call(with_out(packet.tensor, overload, outs), packet.tensor(*args), args, int_tolerance=1)
 
 
+def real_values(codes, scale, zero_point, low, high):
+    return (codes.float() - zero_point) * scale
+
+
+def codes_of(values, dtype, scale, zero_point, low, high):
+    return (torch.round(values / scale) + zero_point).clamp(low, high).to(dtype)
+
+
 @makes
 def quantized_arithmetic(m):
     q = load_quantized()
@@ -359,10 +367,12 @@ def quantized_arithmetic(m):
         shape = d.shape()
         one, two = ([d.tensor(shape), d.pick(0.1, 0.37), max(low, 0) + d.upto(4), low, high] for _ in range(2))
         total = [d.pick(0.2, 0.5), max(low, 0) + 2, low, high]
-        yield m.call(q.add.out, q.add(*one, *two, *total), [*one, *two, *total], int_tolerance=1)
-        yield m.call(with_out(q.add_relu.default), q.add_relu(*one, *two, *total), [*one, *two, *total], int_tolerance=1)
-        scalar = [*one, d.dtype, d.pick(1.5, 2), *total, d.dtype]
-        yield m.call(with_out(q.add.scalar, "scalar_out"), q.add.scalar(*scalar), scalar, int_tolerance=1)
+        sum_of_two = real_values(*one) + real_values(*two)
+        yield m.call(q.add.out, codes_of(sum_of_two, d.dtype, *total), [*one, *two, *total], int_tolerance=1)
+        yield m.call(with_out(q.add_relu.default), codes_of(sum_of_two.relu(), d.dtype, *total), [*one, *two, *total], int_tolerance=1)
+        number = d.pick(1.5, 2)
+        yield m.call(with_out(q.add.scalar, "scalar_out"), codes_of(real_values(*one) + number, d.dtype, *total), [*one, d.dtype, number, *total, d.dtype],
+                     int_tolerance=1)
         x = d.tensor(d.shape(), d.pick(torch.float32, torch.int32))
         target = d.pick(torch.float16, torch.bfloat16, torch.float32)
         yield m.call(with_out(q.convert_element_type.no_fuse, "no_fuse_out"), q.convert_element_type.no_fuse(x, target), [x, target])
@@ -646,7 +656,8 @@ def small_llama_operators(m):
             llama.fast_hadamard_transform.out(x, out=expected)
         except Exception:
             continue
-        yield m.call(llama.fast_hadamard_transform.out, expected, [x], extra={"expected_from": "stock kernel"})
+        half = (1e-2, 1e-2) if x.dtype == torch.float16 else None  # the kernel rounds each stage
+        yield m.call(llama.fast_hadamard_transform.out, expected, [x], extra={"expected_from": "stock kernel"}, tolerance=half)
         tensor = d.tensor(d.shape())
         yield m.call(llama.fallback.out, tensor, [tensor])
 
