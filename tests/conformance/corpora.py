@@ -11,14 +11,14 @@ import run_case
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MADE = ROOT / "tests" / "data" / "cases"
 HANDED = ROOT.parent / "shared" / "corpus" / "ops"
-PEER = ROOT.parent / "shared" / "ref" / "operators.txt"
 ENOUGH = 5  # cases of an `aten` operator; of another, one
 
 
-def peer_operators():
-    """Names of the operators that ExecuTorch's own runtime registers."""
-    lines = [line.split("\t") for line in PEER.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    return {fields[1].strip() for fields in lines}
+def peer_operators(handed):
+    """Names of the operators that ExecuTorch's own runtime registers: a list beside the handed corpora."""
+    listed = pathlib.Path(handed).parents[1] / "ref" / "operators.txt"
+    lines = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    return {line.split("\t")[1].strip() for line in lines if line and line[0] != "#"}
 
 
 def wanted_of(operator):
@@ -62,7 +62,7 @@ def print_counts(handed, made):
             counts[which].update(entry.operators)
             counts["passing"].update(entry.operators if entry.passes() else ())
     operators = set(portable_lib._get_operator_names())
-    required = peer_operators() if PEER.exists() else set()
+    required = peer_operators(handed)
     lacking = []
     print(f"{'operator':60} handed  made  passing")
     for name in sorted(operators | required):
@@ -158,18 +158,18 @@ language model libraries). `Tensor(a!)` marks what a call writes.
 ORDER = "f32 f64 f16 bf16 c64 i64 i32 i16 i8 u8 u16 u32 u64 bool f8e4m3 f8e5m2".split()
 
 
-def page(corpora):
+def page(handed, made):
     """The text of docs/operators.md."""
     from etrt._library import lib, text
     from etrt.portable_lib import _get_operator_names
 
     dtypes = collections.defaultdict(set)
-    for corpus in corpora:
+    for corpus in (handed, made):
         for entry in entries(corpus):
             if entry.passes():
                 for operator in entry.operators:
                     dtypes[operator].add(entry.dtype)
-    peer, lines = peer_operators(), []
+    peer, lines = peer_operators(handed), []
     for name in _get_operator_names():
         schema = text(lib.et_operator_schema(name.encode())).replace("|", "\\|")
         tested = " ".join(d for d in ORDER if d in dtypes[name])

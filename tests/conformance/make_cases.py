@@ -77,7 +77,7 @@ def main():
     if a.compact:
         corpora.write_compact(a.compact, a.made, a.handed, names_in(a.keep))
     elif a.page:
-        (corpora.ROOT / "docs" / "operators.md").write_text(corpora.page([a.handed, a.made]), encoding="utf-8")
+        (corpora.ROOT / "docs" / "operators.md").write_text(corpora.page(a.handed, a.made), encoding="utf-8")
     elif a.count:
         sys.exit(not corpora.print_counts(a.handed, a.made))
     elif a.out:
