@@ -70,6 +70,10 @@ Status set_inputs(Method& method, const et_value* values, size_t count) {
   });
 }
 
+// reserved1 of an output value is the number of its run, for et_value_hold.
+void stamp(et_value& value, uint64_t run) { value.reserved1 = reinterpret_cast<void*>(static_cast<uintptr_t>(run)); }
+
+// Within Method::alone.
 Status get_output(const et_method* method, size_t index, et_value* value) {
   ET_ASSIGN(const Value* output, method->method->output(index));
   const auto array = [&](size_t count) {
@@ -77,7 +81,30 @@ Status get_output(const et_method* method, size_t index, et_value* value) {
     items.resize(count);
     return items.data();
   };
-  return to_value(*output, array, *value);
+  ET_TRY(to_value(*output, array, *value));
+  stamp(*value, method->method->run());
+  if (value->kind == ET_KIND_LIST) {
+    for (et_value& item : method->lists[index]) {
+      stamp(item, method->method->run());
+    }
+  }
+  return Status::Ok;
+}
+
+// Within Method::alone.
+Status hold_output(const Method& method, et_value& value) {
+  ET_ASSIGN(const Argument argument, to_argument(value));
+  ET_ASSIGN(const int64_t nbytes, checked_nbytes(argument.as_tensor.sizes, argument.as_tensor.dtype));
+  const void* data = argument.as_tensor.data;
+  const auto run = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(value.reserved1));
+  ET_ASSIGN(const OutputHold hold, method.hold(data, static_cast<size_t>(nbytes), run));
+  value.u.as_tensor.data = const_cast<void*>(data);
+  if (hold.memory != nullptr) {
+    take_hold(value, hold.memory);
+  } else {
+    take_hold(value, hold.copy);
+  }
+  return Status::Ok;
 }
 
 }  // namespace
@@ -174,9 +201,11 @@ et_status et_method_attribute_get(const et_method* method, const char* name, et_
                    ET_TRY(require(method, "method"));
                    ET_TRY(require(name, "name"));
                    ET_TRY(require(value, "value"));
-                   ET_ASSIGN(const Tensor* tensor, method->method->attribute(name));
-                   to_value(*tensor, *value);
-                   return Status::Ok;
+                   return method->method->alone([&]() -> Status {
+                     ET_ASSIGN(const Tensor* tensor, method->method->attribute(name));
+                     to_value(*tensor, *value);
+                     return Status::Ok;
+                   });
                  });
 }
 et_status et_method_get_state(const et_method* method, et_state** state) {
@@ -239,7 +268,7 @@ et_status et_method_get_output(const et_method* method, size_t index, et_value* 
                  [&]() -> Status {
                    ET_TRY(require(method, "method"));
                    ET_TRY(require(value, "value"));
-                   return get_output(method, index, value);
+                   return method->method->alone([&] { return get_output(method, index, value); });
                  });
 }
 et_status et_method_get_outputs(const et_method* method, et_value* values, size_t count) {
@@ -250,11 +279,13 @@ et_status et_method_get_outputs(const et_method* method, et_value* values, size_
                      return fail(Status::InvalidArgument, "room for {} outputs was given, the method has {}", count,
                                  method->method->info().outputs.size());
                    }
-                   for (size_t i = 0; i < count; ++i) {
-                     ET_TRY(require(values, "values"));
-                     ET_TRY(get_output(method, i, &values[i]));
-                   }
-                   return Status::Ok;
+                   return method->method->alone([&]() -> Status {
+                     for (size_t i = 0; i < count; ++i) {
+                       ET_TRY(require(values, "values"));
+                       ET_TRY(get_output(method, i, &values[i]));
+                     }
+                     return Status::Ok;
+                   });
                  });
 }
 et_status et_value_hold(const et_method* method, et_value* value) {
@@ -266,19 +297,7 @@ et_status et_value_hold(const et_method* method, et_value* value) {
                      return value->kind == ET_KIND_TENSOR ? Status::Ok
                                                           : fail(Status::InvalidArgument, "only a tensor can be held");
                    }
-                   ET_ASSIGN(const Argument argument, to_argument(*value));
-                   ET_ASSIGN(const int64_t nbytes, checked_nbytes(argument.as_tensor.sizes, argument.as_tensor.dtype));
-                   const void* data = argument.as_tensor.data;
-                   auto hold = std::make_shared<OutputHold>();
-                   ET_ASSIGN(*hold, method->method->hold(data, static_cast<size_t>(nbytes)));
-                   value->u.as_tensor.data = const_cast<void*>(data);
-                   // The run's memory is shared itself, so that its count tells who holds it.
-                   if (hold->memory != nullptr) {
-                     take_hold(*value, hold->memory);
-                   } else {
-                     take_hold(*value, hold->copy);
-                   }
-                   return Status::Ok;
+                   return method->method->alone([&] { return hold_output(*method->method, *value); });
                  });
 }
 

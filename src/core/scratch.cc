@@ -1,6 +1,8 @@
 #include "core/scratch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <new>
 
 namespace etrt {
 namespace {
@@ -14,7 +16,7 @@ Scratch::Block Scratch::add_block(size_t size) {
 }
 
 void* Scratch::allocate(size_t bytes) {
-  if (bytes > static_cast<size_t>(-1) - kAlign) {
+  if (bytes > static_cast<size_t>(PTRDIFF_MAX) - kAlign) {  // allocators need not look at more
     throw std::bad_alloc();
   }
   bytes = std::max<size_t>((bytes + kAlign - 1) / kAlign * kAlign, kAlign);

@@ -70,6 +70,11 @@ bool RunMemory::contains(const void* pointer) const {
   return false;
 }
 
+std::shared_ptr<RunMemory> RunMemory::hold(const std::shared_ptr<RunMemory>& memory) {
+  memory->holds_.fetch_add(1, std::memory_order_relaxed);
+  return {memory.get(), [memory](RunMemory* held) { held->holds_.fetch_sub(1, std::memory_order_release); }};
+}
+
 Result<std::shared_ptr<RunMemory>> make_run_memory(std::span<const int64_t> sizes, size_t growing_count,
                                                    const Allocator& allocator) {
   auto memory = std::make_shared<RunMemory>();

@@ -1,6 +1,7 @@
 // RunMemory: the memory of a method's runs. Held results share it, and the method takes a new one.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -43,6 +44,14 @@ struct RunMemory {
 
   // Does `pointer` lie in here?
   bool contains(const void* pointer) const;
+
+  // Keeps `memory`, and what was written there, as long as the result is alive.
+  static std::shared_ptr<RunMemory> hold(const std::shared_ptr<RunMemory>& memory);
+  // Once false, what other threads did with the memory they held is over.
+  bool is_held() const { return holds_.load(std::memory_order_acquire) > 0; }
+
+ private:
+  std::atomic<int64_t> holds_{0};
 };
 
 // `sizes`: the file's non_const_buffer_sizes.

@@ -303,12 +303,12 @@ Status Method::bind_input(size_t index, const Argument& argument, const BoundTen
   if (info.kind == Kind::Tensor && tensor.data != nullptr) {
     for (const auto& spare : spare_) {
       if (spare->contains(tensor.data)) {
-        hold = spare;
+        hold = RunMemory::hold(spare);
       }
     }
     if (memory_->contains(tensor.data)) {
-      if (memory_.use_count() > 1) {
-        hold = memory_;
+      if (memory_->is_held()) {
+        hold = RunMemory::hold(memory_);
       } else {
         copy = copy_of(tensor, info, bound);
       }
@@ -492,9 +492,13 @@ Status Method::copy_outputs() {
   return Status::Ok;
 }
 
-Result<const Value*> Method::output(size_t index) const {
+Status Method::alone(FunctionRef<Status()> work) const {
   const Use use(*this);
   ET_TRY(use.status());
+  return work();
+}
+
+Result<const Value*> Method::output(size_t index) const {
   if (index >= outputs_.size()) {
     note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
     return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
@@ -511,12 +515,13 @@ Result<const Value*> Method::output(size_t index) const {
   return &v;
 }
 
-Result<OutputHold> Method::hold(const void*& data, size_t nbytes) const {
-  const Use use(*this);
-  ET_TRY(use.status());
+Result<OutputHold> Method::hold(const void*& data, size_t nbytes, uint64_t run) const {
+  if (run != 0 && run != run_) {
+    return fail(Status::InvalidState, "method '{}' has run again since the output was got; get it again", info_.name);
+  }
   OutputHold hold;
   if (data == nullptr || nbytes == 0 || memory_->contains(data)) {
-    hold.memory = memory_;
+    hold.memory = RunMemory::hold(memory_);
     return hold;
   }
   hold.copy = std::make_shared<GrowingBuffer>();
@@ -527,8 +532,6 @@ Result<OutputHold> Method::hold(const void*& data, size_t nbytes) const {
 }
 
 Result<const Tensor*> Method::attribute(std::string_view name) const {
-  const Use use(*this);
-  ET_TRY(use.status());
   for (const ValueInfo& info : info_.attributes) {
     if (info.name == name) {
       return static_cast<const Tensor*>(&values_->tensor(info.value));
@@ -542,7 +545,7 @@ Result<const Tensor*> Method::attribute(std::string_view name) const {
 // Held results keep the memory they lie in; this run gets another.
 Status Method::renew_memory() {
   if (memory_ != nullptr) {
-    const auto unused = std::find_if(spare_.begin(), spare_.end(), [](const auto& m) { return m.use_count() == 1; });
+    const auto unused = std::find_if(spare_.begin(), spare_.end(), [](const auto& m) { return !m->is_held(); });
     std::shared_ptr<RunMemory> next;
     if (unused != spare_.end()) {
       next = std::move(*unused);
@@ -578,8 +581,9 @@ Status Method::execute() {
     ~Release() { state.release(); }
   } release{*state_};
   ran_ = false;
+  ++run_;
   cancelled_.store(false, std::memory_order_relaxed);
-  if (memory_.use_count() > 1) {
+  if (memory_->is_held()) {
     ET_TRY(renew_memory());
   }
   values_->restore_replaced(*memory_);

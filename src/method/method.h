@@ -40,8 +40,8 @@ struct OutputHold {
   std::shared_ptr<GrowingBuffer> copy;  // or a copy, where the output lies elsewhere (state, constant, input)
 };
 
-// Used by one thread at a time: every member function but cancel() returns InvalidState while another thread is
-// in one.
+// Used by one thread at a time: while one is in a function that changes the method, or in alone(), such a call from
+// another thread returns InvalidState. cancel() is for any thread.
 class Method {
  public:
   static Result<std::shared_ptr<Method>> load(std::shared_ptr<const Plan> plan, const MethodOptions& options);
@@ -58,11 +58,17 @@ class Method {
   Status execute();
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
-  // The value of an output after a run; pointers into the method, valid until its next run.
+  // What follows gives pointers into the method. While another thread may use it, call these from within alone(),
+  // which keeps that one out until `work` is done.
+  Status alone(FunctionRef<Status()> work) const;
+  // The value of an output after a run, valid until the next one.
   Result<const Value*> output(size_t index) const;
-  // Keeps the bytes of output tensor `data` as they are; may move them: `data` is where they are then.
-  Result<OutputHold> hold(const void*& data, size_t nbytes) const;
+  // Keeps the bytes of output tensor `data`, which `run` wrote (0: the last one), as they are; may move them: `data` is
+  // where they are then.
+  Result<OutputHold> hold(const void*& data, size_t nbytes, uint64_t run = 0) const;
   Result<const Tensor*> attribute(std::string_view name) const;
+  // The number of the last run.
+  uint64_t run() const { return run_; }
 
  private:
   // A step with its arguments looked up.
@@ -119,6 +125,7 @@ class Method {
   std::vector<BoundOutput> outputs_;
   bool any_bound_output_ = false;
   bool ran_ = false;
+  uint64_t run_ = 0;
   Scratch scratch_;
   mutable std::atomic<bool> busy_{false};
   std::atomic<bool> cancelled_{false};
