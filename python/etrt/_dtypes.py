@@ -89,23 +89,36 @@ def find(name):
     return found
 
 
+# Types that NumPy turns into some dtype although they stand for none.
+_ABSTRACT = frozenset(("generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating",
+                       "flexible", "character"))
+_OF_NUMPY = {}  # by NumPy dtype; asking one for its name is slow
+
+
 def dtype_of_numpy(dtype):
     """The DType that a NumPy dtype (any that is native-endian, ml_dtypes too) or scalar type stands for; else None."""
     numpy = sys.modules.get("numpy")
-    if numpy is None:
+    if numpy is None or not hasattr(numpy, "dtype"):
         return None
     if isinstance(dtype, type):
-        if not issubclass(dtype, numpy.generic):
+        if not issubclass(dtype, numpy.generic) or dtype.__name__ in _ABSTRACT:
             return None
         try:
             kind, dtype = dtype, numpy.dtype(dtype)
         except TypeError:
             return None
-        if dtype.type is not kind:  # an abstract type such as numpy.floating
+        if dtype.type is not kind:
             return None
-    if not isinstance(dtype, numpy.dtype) or not dtype.isnative or dtype.names is not None or dtype.subdtype is not None:
+    if not isinstance(dtype, numpy.dtype):
         return None
-    return BY_NAME.get(dtype.name)
+    try:
+        return _OF_NUMPY[dtype]
+    except KeyError:
+        plain = dtype.isnative and dtype.names is None and dtype.subdtype is None
+        found = BY_NAME.get(dtype.name) if plain else None
+        if len(_OF_NUMPY) < 1000:  # structured ones are without number
+            _OF_NUMPY[dtype] = found
+        return found
 
 
 # Formats of the struct module that mean a fixed-size number, by kind and size.

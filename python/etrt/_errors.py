@@ -117,6 +117,16 @@ def last_error(status, kind=Error):
     )
 
 
+def encoded(name, what):
+    """A name as the C library takes it."""
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"{what} is a str, not {type(name).__name__}", INVALID_TYPE)
+    data = name.encode("utf-8", "surrogatepass")
+    if b"\0" in data:
+        raise ArgumentError(f"{what} has no null character in it: {name!r}")
+    return data
+
+
 def check(status, kind=Error):
     if status:
         raise last_error(status, kind)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from etrt import _dtypes
-from etrt._errors import INVALID_TYPE, ArgumentBufferError, ArgumentError, ArgumentTypeError, Error
+from etrt._errors import INVALID_TYPE, ArgumentBufferError, ArgumentError, ArgumentTypeError
 from etrt._library import NULL, ffi, lib
 from etrt._tensor import CPU, Tensor, is_row_major, product, row_major
 
@@ -119,6 +119,9 @@ class Memory:
         return CPU, 0
 
 
+_MOVED = "its memory moved"
+
+
 def _difference(name, before, now):
     return f"its {name} was {before} and is {now}"
 
@@ -126,8 +129,34 @@ def _difference(name, before, now):
 # ---- NumPy -------------------------------------------------------------------------------------------------
 
 
+class Owner:
+    """The NumPy array that owns the memory of a view or an exported buffer. resize(refcheck=False) moves it under them."""
+
+    __slots__ = ("array", "facts")
+
+    def __init__(self, array):
+        self.array = array
+        self.facts = self._facts()
+
+    @classmethod
+    def of(cls, x):
+        """None where `x` is no NumPy array with memory of its own."""
+        array = _ndarray()
+        if array is None or not isinstance(x, array):
+            return None
+        while isinstance(x.base, array):
+            x = x.base
+        return cls(x) if x.flags.owndata else None
+
+    def _facts(self):
+        return self.array.__array_interface__["data"][0], self.array.nbytes
+
+    def moved(self):
+        return self._facts() != self.facts
+
+
 class NumpyArray(Memory):
-    __slots__ = ("byte_strides", "dense", "numpy_dtype")
+    __slots__ = ("byte_strides", "dense", "numpy_dtype", "owner")
     what = "array"
 
     def __init__(self, x, place):
@@ -160,6 +189,7 @@ class NumpyArray(Memory):
         self.byte_strides, self.numpy_dtype = strides, dtype
         self.grab = _from_buffer if self.dense and _exports(x) else _address_of_array
         self.pointer = self.grab(x)
+        self.owner = None if x.base is None else Owner.of(x.base)
         plain = self.grab is _from_buffer and words is None and not place.keeps_writes and type(x) is _ndarray()
         self.type, self.dtype = (type(x), dtype) if plain else (None, None)
 
@@ -178,8 +208,8 @@ class NumpyArray(Memory):
             return _difference("dtype", self.numpy_dtype, x.dtype)
         if x.strides != self.byte_strides and not (self.dense and x.flags.c_contiguous):
             return _difference("strides", self.byte_strides, x.strides)
-        if self.grab(x) != self.pointer:
-            return "its memory moved"
+        if self.grab(x) != self.pointer or (self.owner is not None and self.owner.moved()):
+            return _MOVED
         return None
 
 
@@ -281,7 +311,7 @@ class TorchTensor(Memory):
         if x.device != self.device_:
             return _difference("device", self.device_, x.device)
         if self._grab(x) != self.pointer:
-            return "its memory moved"
+            return _MOVED
         return None
 
 
@@ -331,7 +361,7 @@ class OwnTensor(Memory):
 class Buffer(Memory):
     """bytes, bytearray, memoryview, array.array, … Holding the export keeps the memory where it is."""
 
-    __slots__ = ()
+    __slots__ = ("owner",)
     what = "buffer"
 
     def __init__(self, x, place, view=None):
@@ -357,15 +387,18 @@ class Buffer(Memory):
         else:
             self.lay_out(code.code, shape, tuple([s // view.itemsize for s in strides]), view.c_contiguous)
         if view.c_contiguous:
-            self.pointer = _from_buffer(view)
+            # The view keeps the memory; a cffi object over the view would not survive Python's collecting both as a cycle.
+            self.pointer = _cast(_VOID, _from_buffer(view))
         else:
             from etrt import _buffers
 
             self.pointer = _cast(_VOID, _buffers.address(view))
+        self.owner = Owner.of(view.obj)
         self.type = self.dtype = self.grab = None
 
     def changed(self):
-        return None  # an exported buffer can't be resized
+        # Nothing else that has exported its buffer can be resized.
+        return _MOVED if self.owner is not None and self.owner.moved() else None
 
 
 # ---- DLPack ------------------------------------------------------------------------------------------------
@@ -393,7 +426,7 @@ class DlpackTensor(Memory):
 
         try:
             return _dlpack.take(_dlpack.capsule_of(self.object))
-        except (Error, BufferError, TypeError, ValueError, RuntimeError) as error:
+        except Exception as error:
             if place is None:
                 raise
             raise place.refuse(f"gives no DLPack tensor that can be used: {error}", ArgumentBufferError) from error
@@ -416,7 +449,7 @@ class DlpackTensor(Memory):
         for name, before, after in zip(("device", "dtype", "shape", "strides"), self.value, now):
             if before != after:
                 return _difference(name, before, after)
-        return "its memory moved" if now != self.value else None
+        return _MOVED if now != self.value else None
 
 
 # ---- The door ----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """MethodMeta and TensorInfo: what a program says of a method, without loading it."""
 
 from etrt import _dtypes
-from etrt._errors import ArgumentError, ArgumentIndexError, UnknownNameError, last_error
+from etrt._errors import ArgumentError, ArgumentIndexError, UnknownNameError, encoded, last_error
 from etrt._inputs import KIND_NAMES
 from etrt._library import ffi, lib, text
 
@@ -166,7 +166,7 @@ def _kind_text(info):
 def method_meta(program, name):
     """MethodMeta of a method of a program (a _program.Handle)."""
     made = object.__new__(MethodMeta)
-    made._program, made._name, made._c_name = program, name, name.encode()
+    made._program, made._name, made._c_name = program, name, encoded(name, "a method's name")
     counts = []
     for ask in (lib.et_program_input_count, lib.et_program_output_count, lib.et_program_attribute_count):
         count = ffi.new("size_t *")

@@ -4,7 +4,7 @@ import sys
 from _thread import allocate_lock
 
 from etrt import _dtypes, _tensor
-from etrt._errors import ArgumentError, Error, INVALID_STATE, UnknownNameError, check, last_error
+from etrt._errors import ArgumentError, Error, INVALID_STATE, UnknownNameError, check, encoded, last_error
 from etrt._inputs import UNSET, Place, as_list, bind, is_torch
 from etrt._library import NULL, ffi, lib
 from etrt._tensor import VALUE, Tensor, is_row_major, product, view_of
@@ -33,7 +33,7 @@ class Runner:
 
     def __init__(self, program, name, options=NULL, torch=WHEN_GIVEN):
         made = _new("et_method **")
-        status = lib.et_method_load(program.handle, name.encode(), options, made)
+        status = lib.et_method_load(program.handle, encoded(name, "a method's name"), options, made)
         if status:
             raise last_error(status, UnknownNameError if name not in program.method_names else Error)
         self.handle = _gc(made[0], lib.et_method_free)
@@ -163,7 +163,7 @@ class Runner:
     def attribute(self, name):
         """A Tensor over the attribute's memory."""
         value = _new(VALUE)
-        status = lib.et_method_attribute_get(self.handle, name.encode(), value)
+        status = lib.et_method_attribute_get(self.handle, encoded(name, "an attribute's name"), value)
         if status:
             raise last_error(status, UnknownNameError)
         tensor = view_of(value.u.as_tensor, self)

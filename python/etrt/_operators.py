@@ -3,7 +3,7 @@
 import sys
 
 from etrt import _dtypes, _method, _tensor
-from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, check
+from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, check, encoded
 from etrt._library import NULL, ffi, lib
 from etrt._tensor import Tensor
 
@@ -121,7 +121,7 @@ def register_operator(name, function):
         raise ArgumentTypeError(f"an operator is a callable, not {type(function).__name__}")
     number = len(_registered) + 1
     _registered[number] = name, function
-    status = lib.et_register_operator(name.encode(), _run, ffi.cast("void *", number))
+    status = lib.et_register_operator(encoded(name, "an operator's name"), _run, ffi.cast("void *", number))
     if status:
         del _registered[number]
         check(status, ArgumentError)

@@ -4,7 +4,7 @@ import enum
 import os
 from _thread import allocate_lock
 
-from etrt._errors import ArgumentError, ArgumentTypeError, LoadError, NotImplementedYetError, check, last_error
+from etrt._errors import ArgumentError, ArgumentTypeError, LoadError, NotImplementedYetError, check, encoded, last_error
 from etrt._library import NULL, ffi, lib, text
 from etrt._meta import method_meta
 from etrt._method import WHEN_GIVEN, Runner, method
@@ -15,6 +15,11 @@ class Verification(enum.Enum):
 
     Minimal = lib.ET_VERIFY_MINIMAL
     InternalConsistency = lib.ET_VERIFY_INTERNAL_CONSISTENCY
+
+
+_OPTIONS_SIZE = ffi.sizeof("et_program_options")
+_METHOD_OPTIONS_SIZE = ffi.sizeof("et_method_options")
+_BUFFER_SIZE = ffi.sizeof("et_buffer")
 
 
 class _Contents:
@@ -32,7 +37,8 @@ class _Contents:
         view = memoryview(source)
         self._memory = ffi.from_buffer(source if view.c_contiguous else view.tobytes())
         self._name = ffi.new("char[]", name.encode())
-        self.buffer = ffi.new("et_buffer *", {"struct_size": ffi.sizeof("et_buffer")})
+        self.buffer = ffi.new("et_buffer *")
+        self.buffer.struct_size = _BUFFER_SIZE
         self.buffer.data, self.buffer.size, self.buffer.name = self._memory, view.nbytes, self._name
         self.buffer.copy = not isinstance(source, bytes)
         self.keep = None if self.buffer.copy else self._memory
@@ -58,10 +64,13 @@ def _is_path(x):
 def _path(path):
     """A path as the C library takes it."""
     path = os.fspath(path)
-    encoded = path.encode("utf-8", "surrogatepass") if os.name == "nt" else os.fsencode(path)
-    if b"\0" in encoded:
+    try:
+        found = path.encode("utf-8", "surrogatepass") if os.name == "nt" else os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"the path {path!r} is no name that a file can have: {error}") from None
+    if b"\0" in found:
         raise ArgumentError(f"the path {path!r} contains a null character")
-    return ffi.new("char[]", encoded)
+    return ffi.new("char[]", found)
 
 
 class Handle:
@@ -71,16 +80,20 @@ class Handle:
 
     def __init__(self, source, data=(), verification=Verification.Minimal):
         """`source`: a path (str or os.PathLike), bytes or another buffer, or a file object. `data`: the same for .ptd files."""
-        options = ffi.new("et_program_options *", {"struct_size": ffi.sizeof("et_program_options")})
+        options = ffi.new("et_program_options *")
+        options.struct_size = _OPTIONS_SIZE
         options.verification = _verification(verification)
-        if isinstance(data, (str, os.PathLike)) or _is_buffer(data) or hasattr(data, "read"):
-            data = [data]
-        paths = [_path(d) for d in data if _is_path(d)]
-        contents = [_Contents(d, "data in memory") for d in data if not _is_path(d)]
-        path_array = ffi.new("char *[]", paths)
-        buffer_array = ffi.new("et_buffer[]", [c.buffer[0] for c in contents])
-        options.data_paths, options.data_path_count = path_array, len(paths)
-        options.data_buffers, options.data_buffer_count = buffer_array, len(contents)
+        paths, contents = [], []
+        if type(data) is not tuple or data:
+            if _is_path(data) or _is_buffer(data) or hasattr(data, "read"):
+                data = [data]
+            data = list(data)
+            paths = [_path(d) for d in data if _is_path(d)]
+            contents = [_Contents(d, "data in memory") for d in data if not _is_path(d)]
+            path_array = ffi.new("char *[]", paths)
+            buffer_array = ffi.new("et_buffer[]", [c.buffer[0] for c in contents])
+            options.data_paths, options.data_path_count = path_array, len(paths)
+            options.data_buffers, options.data_buffer_count = buffer_array, len(contents)
         made = ffi.new("et_program **")
         if _is_path(source):
             status = lib.et_program_load_file(_path(source), options, made)
@@ -99,9 +112,8 @@ class Handle:
 
     def load(self, name, torch, state=None, **options):
         """A Runner for a method, with memory of its own."""
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"a method's name is a str, not {type(name).__name__}")
-        made = ffi.new("et_method_options *", {"struct_size": ffi.sizeof("et_method_options")})
+        made = ffi.new("et_method_options *")
+        made.struct_size = _METHOD_OPTIONS_SIZE
         if state is not None:
             made.state = state
         for key, value in options.items():
@@ -136,6 +148,8 @@ def new_state():
 
 
 def _verification(level):
+    if type(level) is Verification:
+        return level._value_
     try:
         return Verification(level).value
     except ValueError:
@@ -183,7 +197,7 @@ class Program:
 
     def check(self, method_name=None):
         """Raises an Error that names every operator and backend that is missing here."""
-        check(lib.et_program_can_run(self._handle.handle, NULL if method_name is None else method_name.encode()))
+        check(lib.et_program_can_run(self._handle.handle, NULL if method_name is None else encoded(method_name, "a method's name")))
 
     def describe(self):
         """What `etrt inspect` prints, as a dict."""

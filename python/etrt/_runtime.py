@@ -1,7 +1,7 @@
 """Runtime: the entry that executorch.runtime has, and what hangs on it."""
 
 from etrt import _program
-from etrt._errors import NotImplementedYetError
+from etrt._errors import NotImplementedYetError, encoded
 from etrt._library import lib, text
 from etrt._program import Handle, Verification
 
@@ -23,7 +23,7 @@ class BackendRegistry:
 
     def is_available(self, backend_name):
         """Whether a backend of that name is registered and can run here."""
-        return bool(lib.et_backend_is_available(backend_name.encode()))
+        return bool(lib.et_backend_is_available(encoded(backend_name, "a backend's name")))
 
 
 class OperatorRegistry:

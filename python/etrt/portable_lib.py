@@ -5,6 +5,7 @@ variable EXECUTORCH_PYBINDINGS_TENSOR_OUTPUT, read once at import, set to "execu
 """
 
 import os as _os
+from operator import index as _index
 from _thread import allocate_lock as _allocate_lock
 
 from etrt import _method
@@ -14,6 +15,7 @@ from etrt._errors import (
     Error as _Error,
     LoadError as _LoadError,
     NotImplementedYetError as _NotImplementedYetError,
+    encoded as _encoded,
     ACCESS_FAILED as _ACCESS_FAILED,
     INVALID_ARGUMENT as _INVALID_ARGUMENT,
 )
@@ -68,7 +70,7 @@ class ExecuTorchModule:
             raise _in_stock_words(error, f"executing execution plan for method '{method_name}' failed with error: 0x{{:x}}")
 
     def method_meta(self, method_name):
-        return self._meta(method_name, "failed to retrieve method_meta for method {}, error 0x{{:x}}")
+        return self._meta(method_name, f"failed to retrieve method_meta for method {method_name}, error 0x{{:x}}")
 
     def method_names(self):
         try:
@@ -100,7 +102,7 @@ class ExecuTorchModule:
         try:
             return _method_meta(self._loaded(), method_name)
         except _Error as error:
-            raise _in_stock_words(error, words.format(method_name))
+            raise _in_stock_words(error, words)
 
     def _method(self, name):
         """Loads a method at its first use."""
@@ -113,7 +115,7 @@ class ExecuTorchModule:
             except _Error as error:
                 raise _in_stock_words(error, f"Failed to execute method {name}, error: 0x{{:x}}")
             if name not in program.method_names:
-                self._meta(name, "Failed to get method_meta for {}, error: 0x{{:x}}")
+                self._meta(name, f"Failed to get method_meta for {name}, error: 0x{{:x}}")
             try:
                 if self._state is None:
                     self._state = _new_state()
@@ -128,7 +130,7 @@ class ExecuTorchModule:
 
 def _in_stock_words(error, words):
     """The same exception with the beginning that ExecuTorch's bindings give it."""
-    return error.with_context(words.format(int(error.status)))
+    return error.with_context(words.replace("{:x}", f"{int(error.status):x}"))  # names in it may have braces
 
 
 def _refuse_etdump(enable_etdump):
@@ -192,6 +194,7 @@ class ExecuTorchProgram:
 
     def get_method_name(self, method_index):
         names = self._handle.method_names
+        method_index = _index(method_index)
         if not 0 <= method_index < len(names):
             raise _ArgumentIndexError(f"Failed get method name, error: 0x:{int(_INVALID_ARGUMENT):x}: index {method_index} is out "
                                       f"of range; the program has {len(names)} methods")
@@ -203,8 +206,8 @@ class ExecuTorchProgram:
             runner = self._handle.load(method_name, _torch, self._handle.shared_state())
         except _Error as error:
             known = method_name in self._handle.method_names
-            words = "Failed to load method {}" if known else "Failed to get method meta for method {}"
-            raise _in_stock_words(error, words.format(method_name) + ", error: 0x:{:x}")
+            words = "Failed to load method" if known else "Failed to get method meta for method"
+            raise _in_stock_words(error, f"{words} {method_name}, error: 0x:{{:x}}")
         return _method.method(runner, ExecuTorchMethod)
 
     def method_meta(self, method_name):
@@ -331,12 +334,12 @@ def _load_for_executorch_from_data_loader(loader, data_path=None, enable_etdump=
 
 
 def _is_available(backend_name):
-    return bool(_lib.et_backend_is_available(backend_name.encode()))
+    return bool(_lib.et_backend_is_available(_encoded(backend_name, "a backend's name")))
 
 
 def _unsafe_reset_threadpool(num_threads):
     """Threads that kernels may use."""
-    _lib.et_set_thread_count(num_threads)
+    _lib.et_set_thread_count(max(_index(num_threads), 1))
 
 
 def _threadpool_get_thread_count():

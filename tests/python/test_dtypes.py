@@ -114,3 +114,9 @@ def test_portable_lib_takes_them_too(path):
     m = portable_lib._load_for_executorch_from_buffer(with_dtype(program, NAMES.index("bits16")))
     t = etrt.tensor(words("bits16"), dtype="bits16", shape=(2, 3))
     assert m.forward([t])[0].tobytes() == words("bits16")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="there NumPy asks for the buffer first, and converts the words")
+def test_asarray_with_a_float_dtype_is_refused():
+    with pytest.raises(etrt.ArgumentError, match="use .astype"):
+        np.asarray(etrt.tensor([1.5], dtype="bfloat16"), dtype=np.float32)

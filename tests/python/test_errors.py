@@ -86,7 +86,7 @@ SECTIONS = {
         'calls_itself()',
         'etrt.load("mul_add_planned_reuse.pte").load_method("forward", step_limit=1)([x, x])',
         'result.item()',
-        'np.asarray(half_result, dtype=np.float32)',
+        'half_result.numpy(np.float32)',
         'result.__dlpack__(stream=1)',
         'etrt.tensor(b"\\1\\2", dtype="bits8").__dlpack__()',
         'result.astype("float31")',

@@ -137,6 +137,57 @@ def restrided(x):
     x.strides = (4, 8)
 
 
+OVER_AN_ARRAY = {
+    "view": lambda x: x[:],
+    "reversed view": lambda x: x[::-1],
+    "matrix": lambda x: x.view(np.matrix),
+    "memoryview": memoryview,
+    "memoryview of a view": lambda x: memoryview(x[:]),
+    "tensor": etrt.tensor,
+    "tensor of a memoryview": lambda x: etrt.tensor(memoryview(x)),
+}
+
+
+@pytest.mark.parametrize("over", OVER_AN_ARRAY)
+def test_what_lies_over_an_array_that_was_resized_is_refused(method, over):
+    m, x = method("add_one"), np.array(f32(2.0))
+    m.set_inputs([OVER_AN_ARRAY[over](x)])
+    assert (np.asarray(m.execute()[0]) == 3).all()
+    resized(x)
+    with pytest.raises(etrt.ArgumentError, match="changed since it was given: .*; pass it again"):
+        m.execute()
+    assert (np.asarray(m([f32(1.0)])[0]) == 2).all()
+
+
+CYCLE = """
+import array, gc, etrt
+import numpy as np
+class Holder: pass
+def buffer(): return memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3))
+class Producer:
+    def __init__(self): self.x = np.ones((2, 3), np.float32)
+    def __dlpack__(self, **k): return self.x.__dlpack__()
+    def __dlpack_device__(self): return 1, 0
+makers = [buffer, lambda: etrt.tensor(buffer()), lambda: np.asarray(buffer()), lambda: np.ones((2, 3), np.float32).view(np.matrix), Producer]
+for make in makers:
+    for i in range(10):
+        h = Holder()
+        h.me, h.method = h, etrt.load({path!r}).load_method("forward")
+        h.method.set_inputs([make()])
+        h.out = np.asarray(h.method.execute(clone_outputs=False)[0])
+        del h
+        gc.collect()
+print("ok")
+"""
+
+
+def test_cycles_of_methods_and_inputs_are_collected(path):
+    from test_import import python
+
+    done = python(CYCLE.format(path=path("add_one")))
+    assert (done.stdout.strip(), done.stderr, done.returncode) == ("ok", "", 0)
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("change", [resized, reshaped, restrided])
 @pytest.mark.parametrize("name", ["mul_add_planned_reuse", "mul_add_unplanned_naive"])

@@ -4,6 +4,7 @@ import copy
 import gc
 import pickle
 import sys
+import warnings
 
 import pytest
 
@@ -112,6 +113,10 @@ def test_tensor_attributes(method):
     assert t.device == "cpu" and t.numel() == 6 and len(t) == 2 and t.to_host() is t
     assert t.dtype == "float32" and t.dtype == np.float32 and t.dtype == np.dtype("f4") and np.float32 == t.dtype
     assert np.dtype("f4") == t.dtype and t.dtype != np.float64 and t.dtype != "float64" and t.dtype != np.floating
+    for abstract in (np.floating, np.inexact, np.number, np.generic, np.integer, np.complexfloating, np.character, np.flexible):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert not any(d == abstract for d in etrt._dtypes.BY_CODE)
     assert hash(t.dtype) == hash("float32") and {t.dtype: 1}["float32"] == 1 and str(t.dtype) == "float32"
     assert t.tolist() == [[1, 2, 3], [4, 5, 6]] and t.tobytes() == f32(1, 2, 3, 4, 5, 6).tobytes()
     assert repr(t) == "Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], shape=(2, 3), dtype=float32)"
