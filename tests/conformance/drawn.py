@@ -1018,6 +1018,8 @@ def overload_of(name):
 
 def cases(wanted, match=None, seed=1, tries=3):
     """Yields cases of the operators in `wanted` (a set of names, or None for all)."""
+    import drawn_rest  # noqa: F401 - more families
+
     seen = {}
     for names, dtypes, function, count in FAMILIES:
         for name in names:
@@ -1036,9 +1038,9 @@ def cases(wanted, match=None, seed=1, tries=3):
 
 def draw_case(function, overload, out, dtype, rng, seed, seen):
     """One case, or None where eager refuses the arguments."""
-    drawn = function(Draw(rng, dtype))
-    args, kwargs = drawn if isinstance(drawn, tuple) else (drawn, {})
     try:
+        drawn = function(Draw(rng, dtype))
+        args, kwargs = drawn if isinstance(drawn, tuple) else (drawn, {})
         named = named_arguments(overload._schema, args, kwargs)
         with torch.no_grad():
             results = overload(*args, **kwargs)

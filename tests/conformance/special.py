@@ -1,6 +1,7 @@
 """Operators that neither PyTorch's samples nor plain eager calls reach: executorch's own, torchao's, and those that write in place."""
 
 import math
+import struct
 
 import torch
 
@@ -669,6 +670,130 @@ def tiles(m):
         x = m.draw("tiles", i).tensor([channels, height, width])
         expected = x.reshape(channels, height // tile, tile, width // tile, tile).permute(1, 3, 0, 2, 4).reshape(-1, channels, tile, tile).contiguous()
         yield m.call(torch.ops.preprocess.tile_crop.out, expected, [x, tile])
+
+
+def packed_experts(codes, scales, group, bits):
+    """torchao's universal packing of each expert's matrix: tiles of 8 rows by 16 columns in two halves, then the group's 8 scales and sums."""
+    blobs = []
+    for expert, expert_scales in zip(codes, scales):
+        rows, columns = expert.shape
+        blob = struct.pack("<8i", 6712, 1, bits, 0, 0, 8, 16, 2) + bytes(32)
+        for row in range(0, rows, 8):
+            for first in range(0, columns, group):
+                for column in range(first, first + group, 16):
+                    tile = expert[row:row + 8, column:column + 16].reshape(8, 2, 8).transpose(0, 1).reshape(-1)
+                    if bits == 4:
+                        low, high = (tile + 8).reshape(-1, 2, 16).unbind(1)
+                        tile = low + 16 * high
+                    blob += bytes((tile % 256).to(torch.uint8).flatten().tolist())
+                blob += struct.pack("<8f", *expert_scales[row:row + 8, first // group].tolist()) + bytes(32)
+        blobs.append(torch.tensor(list(blob), dtype=torch.uint8).view(torch.int8))
+    return torch.stack(blobs)
+
+
+@makes
+def experts(m):
+    out = OutSchema("llama::quantized_moe_ffn.out(Tensor x, Tensor gate_weight, Tensor expert_bias, Tensor packed_w13, Tensor packed_w2, "
+                    "int num_activated_experts, int num_experts, int hidden_dim, int dim, int group_size, int weight_nbit, str score_func, "
+                    "float route_scale, *, Tensor(a!) out) -> Tensor(a!)")
+    for i, (bits, by) in enumerate([(8, "sigmoid"), (4, "softmax"), (4, "sigmoid"), (8, "softmax")]):
+        d = m.draw("moe", i)
+        tokens, dim, hidden, count, chosen, group = 3, 32, 16, 4, 2, 16
+
+        def quantized(rows, columns):
+            codes = torch.randint(-2 ** (bits - 1), 2 ** (bits - 1), (count, rows, columns), generator=d.generator)
+            scales = torch.rand([count, rows, columns // group], generator=d.generator) / 2 ** bits + 0.01
+            return packed_experts(codes, scales, group, bits), codes.double() * scales.double().repeat_interleave(group, -1)
+
+        x, gate = d.tensor([tokens, dim], scale=1), d.tensor([count, dim], scale=1)
+        bias = d.tensor([count], scale=0.1) if by == "sigmoid" else torch.zeros([0])
+        (w13_blob, w13), (w2_blob, w2) = quantized(2 * hidden, dim), quantized(dim, hidden)
+        scores = x.double() @ gate.double().t()
+        scores = scores.sigmoid() if by == "sigmoid" else scores
+        best = (scores + bias.double() if by == "sigmoid" else scores).topk(chosen)[1]
+        weights = scores.gather(1, best)
+        weights = 1.5 * weights / weights.sum(1, True) if by == "sigmoid" else weights.softmax(1)
+        result = torch.zeros([tokens, dim], dtype=torch.float64)
+        for token in range(tokens):
+            for weight, expert in zip(weights[token], best[token]):
+                up, through = (w13[expert] @ x[token].double()).split(hidden)
+                result[token] += weight * (w2[expert] @ (torch.nn.functional.silu(up) * through))
+        yield m.call(out, result.float(), [x, gate, bias, w13_blob, w2_blob, chosen, count, hidden, dim, group, bits, by, 1.5], tolerance=(1e-3, 1e-3))
+
+
+# --- operators that PyTorch's own dispatch doesn't reach on the CPU, or that return no tensor -----------------------
+
+
+@makes
+def products_of_another_dtype(m):
+    aten = torch.ops.aten
+    for i, dtype in enumerate([torch.float16, torch.bfloat16] * 3):
+        d = m.draw("dtype_out", i, dtype=dtype)
+        n, k, width = (d.rng.randint(1, 6) for _ in range(3))
+        a, b, c = d.tensor([n, k], scale=1), d.tensor([k, width], scale=1), d.tensor([n, width], scale=1)
+        wide = torch.float32
+        product = (a.double() @ b.double()).to(wide)
+        yield m.call(aten.mm.dtype_out, product, [a, b, wide])
+        yield m.call(aten.addmm.dtype_out, (c.double() + a.double() @ b.double()).to(wide), [c.to(wide), a, b, wide, 1, 1])
+        a, b, c = a[None].repeat(2, 1, 1), b[None].repeat(2, 1, 1), c[None].repeat(2, 1, 1)
+        yield m.call(aten.bmm.dtype_out, product[None].repeat(2, 1, 1), [a, b, wide])
+        yield m.call(aten.baddbmm.dtype_out, (c.double() + a.double() @ b.double()).to(wide), [c.to(wide), a, b, wide, 1, 1])
+
+
+@makes
+def without_an_out_variant(m):
+    """Names that another release of PyTorch has, or that only eager's sparse code calls."""
+    softmax = OutSchema("aten::_safe_softmax.out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)")
+    cholesky = OutSchema("aten::cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)")
+    relu6 = OutSchema("aten::relu6.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")
+    for i, dtype in enumerate([torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float32, torch.float64]):
+        d = m.draw("unregistered", i, dtype=dtype)
+        shape = d.shape(empty=0)
+        x, dim = d.tensor(shape, scale=3), d.dim(shape)
+        if i == 4:
+            x = x.masked_fill(torch.ones(shape, dtype=torch.bool), -math.inf)
+        yield m.call(softmax, torch.ops.aten._safe_softmax(x, dim), [x, dim, None])
+        yield m.call(relu6, torch.nn.functional.relu6(x), [x])
+        if dtype in (torch.float32, torch.float64):
+            for upper in (False, True):
+                a = d.tensor([3, 3], scale=1)
+                a = a @ a.t() + torch.eye(3, dtype=dtype)
+                yield m.call(cholesky, torch.linalg.cholesky(a, upper=upper), [a, upper])
+            x = d.tensor([2, 3, 4])
+            for p in (2, 1, 3.5):
+                yield m.call(torch.ops.aten.native_norm.out, torch.ops.aten.norm.Scalar(x, p), [x, p])
+                yield m.call(torch.ops.aten.native_norm.ScalarOpt_dim_dtype_out, torch.ops.aten.norm.ScalarOpt_dim(x, p, [1], True), [x, p, [1], True, None])
+        x, grad = d.tensor([1, 2, 3, 5, 4]), d.tensor([1, 2, 2, 3, 2])
+        yield m.call(torch.ops.aten.adaptive_avg_pool3d_backward.grad_input, torch.ops.aten._adaptive_avg_pool3d_backward(grad, x), [grad, x])
+
+
+@makes
+def checks(m):
+    """Operators that only refuse; the program returns a number that it computes after them."""
+    for name, argument_lists in {"aten::_assert_scalar": [[True, "no"], [1, "no"], [2.5, "no"], [True, ""], [-1, "negative is true"]],
+                                 "aten::sym_constrain_range": [[3, None, None], [3, 0, 5], [3, 3, 3], [-2, -4, None], [9, None, 9]],
+                                 "aten::sym_constrain_range_for_size": [[3, None, None], [3, 0, 5], [3, 3, 3], [7, 2, None], [9, None, 9]]}.items():
+        for arguments in argument_lists:
+            builder = Builder()
+            builder.call(name, [builder.constant(a) for a in arguments])
+            slot = builder.constant(0)
+            builder.call("executorch_prim::add.Scalar", [builder.constant(2), builder.constant(3), slot])
+            builder.outputs.append(slot)
+            yield Case(m.name(name), "special", builder.program(), [name], [], [5])
+
+
+@makes
+def equality(m):
+    for i, dtype in enumerate([torch.float32, torch.int64, torch.bool, torch.float16, torch.float32, torch.int8]):
+        d = m.draw("equal", i, dtype=dtype)
+        x = d.tensor(d.shape())
+        y = x.clone() if i % 2 == 0 else d.tensor([*x.shape, 2])
+        builder = Builder()
+        ids = [builder.tensor(v) for v in (x, y)]
+        slot = builder.constant(False)
+        builder.call("aten::equal", [*ids, slot])
+        builder.inputs, builder.outputs = ids, [slot]
+        yield Case(m.name("aten::equal", DTYPES[dtype][1]), "special", builder.program(), ["aten::equal"], [x, y], [torch.equal(x, y)])
 
 
 # -----------------------------------------------------------------------------------------------------------------
