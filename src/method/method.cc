@@ -209,7 +209,8 @@ Status Method::bind_steps() {
     const auto first_guarded = static_cast<uint32_t>(guarded_.size());
     guard_reads(step);
     steps_.push_back({step.kind, step.arg_count, step.target, args_.data() + step.first_arg, step.op, delegate,
-                      first_guarded, static_cast<uint32_t>(guarded_.size()) - first_guarded});
+                      first_guarded, static_cast<uint32_t>(guarded_.size()) - first_guarded,
+                      step.op != nullptr ? written_arguments(*step.op) : WrittenArguments()});
   }
   return Status::Ok;
 }
@@ -643,16 +644,23 @@ Status Method::run_steps() {
 }
 
 Status Method::run_kernel(const BoundStep& step) {
-  Call call(*step.op, {step.args, step.arg_count}, scratch_, info_.name);
+  const std::span<Value* const> args(step.args, step.arg_count);
   Status status = step.guarded_count > 0 ? check_guarded(step) : Status::Ok;
-  if (status == Status::Ok && step.op->shape != nullptr) {
-    status = step.op->shape(call);
-  }
-  if (status == Status::Ok) {
-    status = step.op->kernel(call);
+  if (status == Status::Ok && arguments_overlap(*step.op, step.written, args)) {
+    SeparateArguments separate(scratch_);
+    status = separate.make(*step.op, step.written, args);
+    status = status == Status::Ok ? call_kernel(step, separate.args()) : status;
+  } else if (status == Status::Ok) {
+    status = call_kernel(step, args);
   }
   scratch_.reset();
   return status;
+}
+
+Status Method::call_kernel(const BoundStep& step, std::span<Value* const> args) {
+  Call call(*step.op, args, scratch_, info_.name);
+  const Status status = step.op->shape != nullptr ? step.op->shape(call) : Status::Ok;
+  return status == Status::Ok ? step.op->kernel(call) : status;
 }
 
 Status Method::step_failed(Status status, size_t index) {

@@ -12,6 +12,7 @@
 #include "method/inputs.h"
 #include "method/memory.h"
 #include "method/method_info.h"
+#include "method/overlap.h"
 #include "method/state.h"
 #include "method/values.h"
 #include "plan/backend.h"
@@ -81,6 +82,7 @@ class Method {
     Delegate* delegate;
     uint32_t first_guarded;  // into guarded_
     uint32_t guarded_count;
+    WrittenArguments written;
   };
   struct BoundOutput {
     bool set = false;
@@ -102,6 +104,7 @@ class Method {
   Status settle_input(size_t index);
   Status run_steps();
   Status run_kernel(const BoundStep& step);
+  Status call_kernel(const BoundStep& step, std::span<Value* const> args);
   Status check_guarded(const BoundStep& step) const;
   Result<bool> condition(const Value& value) const;
   Status step_failed(Status status, size_t index);

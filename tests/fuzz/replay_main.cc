@@ -1,7 +1,14 @@
-// Runs a fuzz target without libFuzzer: over files, and over simple mutations of them.
-//   load_fuzzer [-mutations=N] [-seed=N] file-or-folder…
+// Runs a fuzz target without libFuzzer: over files, and over mutations of them.
+//   load_fuzzer [-mutations=N] [-seed=N] [-first=N] [-write=FILE] file-or-folder…
+// What breaks is named with its file and the number of its mutation: -first=NUMBER -mutations=1 does it again, and
+// -write keeps what it ran last.
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,10 +18,32 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+// A target's own mutations, if it has some.
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                                                unsigned int seed);
 
 namespace {
 
+constexpr unsigned kSecondsEach = 60;
+
 using Bytes = std::vector<uint8_t>;
+
+struct Options {
+  uint64_t mutations = 0;
+  uint64_t first = 0;
+  uint64_t seed = 1;
+  std::string write;
+};
+
+char now[4096];  // what runs, for the signal handler
+
+extern "C" void say_what_broke(int signal) {
+  const char* text = signal == SIGALRM ? "took too long: " : "broke: ";
+  (void)!write(2, text, std::strlen(text));
+  (void)!write(2, now, std::strlen(now));
+  std::signal(SIGABRT, SIG_DFL);
+  std::abort();
+}
 
 Bytes read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -49,43 +78,66 @@ void mutate(Bytes& bytes, std::mt19937_64& random) {
   }
 }
 
-void run(const std::filesystem::path& path, int mutations, uint64_t seed) {
+void run_bytes(const Bytes& bytes, const std::filesystem::path& path, const std::string& what, const Options& options) {
+  std::snprintf(now, sizeof(now), "%s, %s\n", path.c_str(), what.c_str());
+  if (!options.write.empty()) {
+    std::ofstream(options.write, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  alarm(kSecondsEach);
+  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+}
+
+void run(const std::filesystem::path& path, const Options& options) {
   const Bytes original = read_file(path);
-  LLVMFuzzerTestOneInput(original.data(), original.size());
-  std::mt19937_64 random(seed);
-  for (int i = 0; i < mutations; ++i) {
+  if (options.first == 0) {
+    run_bytes(original, path, "as it is", options);
+  }
+  for (uint64_t i = options.first; i < options.first + options.mutations; ++i) {
+    std::mt19937_64 random(options.seed * 1'000'003 + i);
     // A heap block of just this size, so that reading past its end is seen by the sanitizer.
     Bytes changed(original);
-    mutate(changed, random);
+    if (LLVMFuzzerCustomMutator != nullptr) {
+      changed.resize(LLVMFuzzerCustomMutator(changed.data(), changed.size(), changed.size(), random()));
+    } else {
+      mutate(changed, random);
+    }
     changed.shrink_to_fit();
-    LLVMFuzzerTestOneInput(changed.data(), changed.size());
+    run_bytes(changed, path, "mutation " + std::to_string(i) + " of seed " + std::to_string(options.seed), options);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int mutations = 0;
-  uint64_t seed = 1;
+  Options options;
   int files = 0;
+  std::signal(SIGABRT, say_what_broke);
+  std::signal(SIGALRM, say_what_broke);
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument.rfind("-mutations=", 0) == 0) {
-      mutations = std::stoi(std::string(argument.substr(11)));
-    } else if (argument.rfind("-seed=", 0) == 0) {
-      seed = std::stoull(std::string(argument.substr(6)));
+    const auto value = [&] { return std::string(argument.substr(argument.find('=') + 1)); };
+    if (argument.starts_with("-mutations=")) {
+      options.mutations = std::stoull(value());
+    } else if (argument.starts_with("-seed=")) {
+      options.seed = std::stoull(value());
+    } else if (argument.starts_with("-first=")) {
+      options.first = std::stoull(value());
+    } else if (argument.starts_with("-write=")) {
+      options.write = value();
     } else if (std::filesystem::is_directory(argument)) {
       for (const auto& entry : std::filesystem::directory_iterator(argument)) {
         if (entry.is_regular_file()) {
-          run(entry.path(), mutations, seed);
+          run(entry.path(), options);
           ++files;
         }
       }
     } else {
-      run(argument, mutations, seed);
+      run(argument, options);
       ++files;
     }
   }
-  std::printf("%d files, %d mutations each: nothing broke\n", files, mutations);
+  std::printf("%d files, %llu mutations each: nothing broke\n", files,
+              static_cast<unsigned long long>(options.mutations));
   return files > 0 ? 0 : 1;
 }
