@@ -41,8 +41,8 @@ extern "C" void say_what_broke(int signal) {
   const char* text = signal == SIGALRM ? "took too long: " : "broke: ";
   (void)!write(2, text, std::strlen(text));
   (void)!write(2, now, std::strlen(now));
-  std::signal(SIGABRT, SIG_DFL);
-  std::abort();
+  std::signal(signal == SIGALRM ? SIGABRT : signal, SIG_DFL);
+  std::raise(signal == SIGALRM ? SIGABRT : signal);
 }
 
 Bytes read_file(const std::filesystem::path& path) {
@@ -114,6 +114,10 @@ int main(int argc, char** argv) {
   int files = 0;
   std::signal(SIGABRT, say_what_broke);
   std::signal(SIGALRM, say_what_broke);
+#if !defined(__SANITIZE_ADDRESS__)
+  std::signal(SIGSEGV, say_what_broke);
+  std::signal(SIGFPE, say_what_broke);
+#endif
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     const auto value = [&] { return std::string(argument.substr(argument.find('=') + 1)); };
