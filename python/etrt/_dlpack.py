@@ -4,6 +4,7 @@ import ctypes
 
 from etrt._errors import NOT_SUPPORTED, ArgumentBufferError, last_error
 from etrt._library import NULL, ffi, lib
+from etrt._owned import free_value
 from etrt._tensor import VALUE, clone
 
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
@@ -52,7 +53,7 @@ def take(capsule):
     if status:
         raise last_error(status, ArgumentBufferError)
     _set_name(capsule, _USED_VERSIONED if versioned else _USED_PLAIN)
-    return ffi.gc(value, lib.et_value_release), readonly
+    return ffi.gc(value, free_value), readonly
 
 
 # ---- Out ---------------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ class Owner:
 
 
 class NumpyArray(Memory):
-    __slots__ = ("byte_strides", "dense", "numpy_dtype", "owner")
+    __slots__ = ("byte_strides", "dense", "numpy_dtype", "owner", "keeps_writes")
     what = "array"
 
     def __init__(self, x, place):
@@ -186,7 +186,7 @@ class NumpyArray(Memory):
             self.shape = shape  # the array's own, to see a change
         else:
             self.lay_out(code.code, shape, tuple([s // itemsize for s in strides]), self.dense)
-        self.byte_strides, self.numpy_dtype = strides, dtype
+        self.byte_strides, self.numpy_dtype, self.keeps_writes = strides, dtype, place.keeps_writes
         self.grab = _from_buffer if self.dense and _exports(x) else _address_of_array
         self.pointer = self.grab(x)
         self.owner = None if x.base is None else Owner.of(x.base)
@@ -210,6 +210,8 @@ class NumpyArray(Memory):
             return _difference("strides", self.byte_strides, x.strides)
         if self.grab(x) != self.pointer or (self.owner is not None and self.owner.moved()):
             return _MOVED
+        if self.keeps_writes and not x.flags.writeable:
+            return "it is read-only now, and the program writes it in place"
         return None
 
 

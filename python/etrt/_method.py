@@ -7,6 +7,7 @@ from etrt import _dtypes, _tensor
 from etrt._errors import ArgumentError, Error, INVALID_STATE, UnknownNameError, check, encoded, last_error
 from etrt._inputs import UNSET, Place, as_list, bind, is_torch
 from etrt._library import NULL, ffi, lib
+from etrt._owned import free_method, free_value
 from etrt._tensor import VALUE, Tensor, is_row_major, product, view_of
 
 # Bound once: a run makes five of these calls and little else.
@@ -15,7 +16,6 @@ _execute = lib.et_method_execute
 _get_outputs = lib.et_method_get_outputs
 _clone = lib.et_value_clone
 _hold = lib.et_value_hold
-_release = lib.et_value_release
 _new, _gc, _unpack = ffi.new, ffi.gc, ffi.unpack
 _new_object = object.__new__
 _TENSOR = lib.ET_KIND_TENSOR
@@ -36,7 +36,7 @@ class Runner:
         status = lib.et_method_load(program.handle, encoded(name, "a method's name"), options, made)
         if status:
             raise last_error(status, UnknownNameError if name not in program.method_names else Error)
-        self.handle = _gc(made[0], lib.et_method_free)
+        self.handle = _gc(made[0], free_method)
         self.program, self.name, self.torch = program, name, torch
         lock = allocate_lock()
         self._acquire, self._release = lock.acquire, lock.release
@@ -252,7 +252,7 @@ class Runner:
                 if status:
                     raise last_error(status)
                 tensor = _new_object(Tensor)
-                tensor._value = _gc(value, _release)
+                tensor._value = _gc(value, free_value)
                 taken.append(tensor)
             else:
                 taken.append(self._tensor(output, clone_outputs, torch))

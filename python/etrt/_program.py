@@ -8,6 +8,7 @@ from etrt._errors import ArgumentError, ArgumentTypeError, LoadError, NotImpleme
 from etrt._library import NULL, ffi, lib, text
 from etrt._meta import method_meta
 from etrt._method import WHEN_GIVEN, Runner, method
+from etrt._owned import free_state, freeing
 
 
 class Verification(enum.Enum):
@@ -46,7 +47,7 @@ class _Contents:
 
 def _freeing(keep, free=lib.et_program_free):
     """A destructor that lets go of `keep` after it has freed the program."""
-    return lambda program, keep=keep: free(program)
+    return freeing(lambda program, keep=keep: free(program))
 
 
 def _is_buffer(x):
@@ -144,7 +145,7 @@ class Handle:
 def new_state():
     made = ffi.new("et_state **")
     check(lib.et_state_new(made))
-    return ffi.gc(made[0], lib.et_state_free)
+    return ffi.gc(made[0], free_state)
 
 
 def _verification(level):

@@ -3,6 +3,7 @@
 from etrt import _dtypes
 from etrt._errors import ArgumentError, UnknownNameError, check
 from etrt._library import ffi, lib, text
+from etrt._owned import free_state
 
 
 class State:
@@ -77,7 +78,7 @@ class State:
 
 def _state(handle, keep):
     made = object.__new__(State)
-    made._handle, made._keep = ffi.gc(handle, lib.et_state_free), keep
+    made._handle, made._keep = ffi.gc(handle, free_state), keep
     return made
 
 

@@ -3,13 +3,13 @@
 from etrt import _dtypes
 from etrt._errors import NOT_SUPPORTED, ArgumentError, ArgumentTypeError, check
 from etrt._library import NULL, ffi, lib
+from etrt._owned import free_value
 
 VALUE = ffi.typeof("et_value *")
 CPU = lib.ET_DEVICE_CPU
 
 _new = ffi.new
 _gc = ffi.gc
-_release = lib.et_value_release
 _new_object = object.__new__
 _NOWHERE = ffi.new("char[64]")  # the address of tensors without elements
 
@@ -321,7 +321,7 @@ def _nested(flat, shape):
 def adopt(value):
     """A Tensor of an et_value* whose hold it takes over."""
     tensor = _new_object(Tensor)
-    tensor._value = _gc(value, _release)
+    tensor._value = _gc(value, free_value)
     return tensor
 
 

@@ -159,6 +159,55 @@ def test_what_lies_over_an_array_that_was_resized_is_refused(method, over):
     assert (np.asarray(m([f32(1.0)])[0]) == 2).all()
 
 
+def test_an_array_made_read_only_is_not_written(method):
+    m, x, y = method("write_unplanned"), np.ones(3, np.float32), np.ones(3, np.float32)
+    m.set_inputs([x, y])
+    m.execute()
+    x.flags.writeable = False
+    with pytest.raises(etrt.ArgumentError, match="read-only"):
+        m.execute()
+    with pytest.raises(etrt.ArgumentError, match="read-only"):
+        m([x, y])
+    assert x.tolist() == [2, 2, 2]
+
+
+FINALIZERS = """
+import gc, etrt
+import numpy as np
+class Last:
+    def __del__(self):  # Python runs it when the rest of its cycle is garbage as well
+        assert (self.method([x])[0].numpy() == 2).all() and (self.array == 3).all() and self.result.tolist() == [[3] * 3] * 2
+        assert (np.asarray(self.program.load_method("forward")([x])[0]) == 2).all()
+        count.append(1)
+class Array(np.ndarray):
+    def __del__(self):
+        self.method([x])
+count, x = [], np.ones((2, 3), np.float32)
+for early in (False, True):
+    for i in range(50):
+        last = Last() if early else None
+        program = etrt.load({path!r})
+        method = program.load_method("forward")
+        result = method([x + 1], clone_outputs=bool(i % 2))[0]
+        array = np.asarray(method([x + 1], clone_outputs=bool(i % 3))[0])
+        last = last or Last()
+        last.me, last.program, last.method, last.result, last.array = last, program, method, result, array
+        given = x.view(Array)
+        given.method = method
+        method([given])
+        del last, program, method, result, array, given
+        gc.collect()
+print(len(count))
+"""
+
+
+def test_what_a_finalizer_in_a_cycle_uses_is_still_there(path):
+    from test_import import python
+
+    done = python(FINALIZERS.format(path=path("add_one")))
+    assert (done.stdout.strip(), done.stderr, done.returncode) == ("100", "", 0)
+
+
 CYCLE = """
 import array, gc, etrt
 import numpy as np
