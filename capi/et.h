@@ -376,8 +376,10 @@ typedef struct et_method_options {
   int32_t reserved0;
   et_state* state;               /* NULL: a state of the method's own */
   const et_allocator* allocator; /* of the arenas; copied; NULL: the system's */
-  uint64_t memory_limit;         /* bytes of arenas and state; 0: none. More is ET_MEMORY_ALLOCATION_FAILED */
-  uint64_t step_limit;           /* instructions of one run; 0: ten million */
+  /* Bytes of arenas and state, and of each block of memory that a run asks for besides (temporary memory, tensors
+   * whose sizes the file leaves open); 0: none. More is ET_MEMORY_ALLOCATION_FAILED. */
+  uint64_t memory_limit;
+  uint64_t step_limit; /* instructions of one run; 0: ten million */
 } et_method_options;
 
 /* Bytes that a loaded method needs, weights excepted. */
@@ -472,8 +474,8 @@ ET_API et_status et_register_operator(const char* name, et_operator_fn fn, void*
 ET_API size_t et_operator_count(void);
 /* Sorted; NULL past the end. Static storage. */
 ET_API const char* et_operator_name(size_t index);
-/* Arguments and results of the operator, written as PyTorch does: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; "" when it
- * was registered without, NULL when there is no operator of that name. Static storage. */
+/* Arguments and results of the operator, written as PyTorch does: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; ""
+ * when it was registered without, NULL when there is no operator of that name. Static storage. */
 ET_API const char* et_operator_schema(const char* name);
 
 typedef struct et_compile_spec {

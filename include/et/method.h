@@ -38,7 +38,7 @@ struct MethodOptions {
   Plan plan = Plan::Default;
   const State* state = nullptr;             // none: a state of the method's own
   const et_allocator* allocator = nullptr;  // of its arenas; none: the system's
-  uint64_t memory_limit = 0;                // bytes of arenas and state; 0: none
+  uint64_t memory_limit = 0;                // bytes of arenas and state, and of a run's blocks; 0: none
   uint64_t step_limit = 0;                  // instructions of one run; 0: ten million
 };
 

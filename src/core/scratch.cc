@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <new>
 
+#include "core/allocation.h"
+
 namespace etrt {
 namespace {
 constexpr size_t kAlign = 64;
@@ -11,7 +13,7 @@ constexpr size_t kFirstBlock = 4096;
 }  // namespace
 
 Scratch::Block Scratch::add_block(size_t size) {
-  auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlign}));
+  auto* data = static_cast<std::byte*>(etrt::allocate(size));
   return {std::unique_ptr<std::byte, Free>(data), size};
 }
 
@@ -34,7 +36,11 @@ void Scratch::reset() {
   if (blocks_.size() > 1) {
     const size_t size = total_;
     blocks_.clear();
-    blocks_.push_back(add_block(size));
+    try {
+      blocks_.push_back(add_block(size));
+    } catch (const std::bad_alloc&) {
+      blocks_.clear();  // one block was to save time only
+    }
   }
   used_ = 0;
   total_ = 0;

@@ -4,20 +4,17 @@
 #include <cstring>
 #include <new>
 
+#include "core/allocation.h"
 #include "core/checked.h"
 #include "core/error.h"
 
 namespace etrt {
-namespace {
-constexpr std::align_val_t kAlignment{64};
-}
-
 GrowingBuffer::~GrowingBuffer() { release(); }
 
 void GrowingBuffer::release() {
-  ::operator delete(data_, kAlignment);
+  deallocate(data_);
   for (void* old : retired_) {
-    ::operator delete(old, kAlignment);
+    deallocate(old);
   }
   retired_.clear();
   data_ = nullptr;
@@ -39,7 +36,7 @@ void* GrowingBuffer::reserve(size_t bytes) {
     release();
   }
   capacity_ = 0;
-  data_ = ::operator new(wanted, kAlignment);
+  data_ = allocate(wanted);
   capacity_ = wanted;
   std::memset(data_, 0, wanted);
   return data_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/allocation.h"
 #include "core/checked.h"
 #include "core/error.h"
 #include "ops/strided_copy.h"
@@ -133,6 +134,7 @@ Method::Method(std::shared_ptr<const Plan> plan, const MethodOptions& options)
       info_(method_info(*plan_->program, plan_->method_index)),
       state_(options.state != nullptr ? options.state : std::make_shared<State>()),
       allocator_(options.allocator),
+      memory_limit_(options.memory_limit),
       step_limit_(options.step_limit != 0 ? options.step_limit : kDefaultStepLimit),
       inputs_(info_.inputs.size()),
       outputs_(info_.outputs.size()) {
@@ -581,6 +583,7 @@ Status Method::execute() {
     const State& state;
     ~Release() { state.release(); }
   } release{*state_};
+  const AllocationLimit limit(memory_limit_);
   ran_ = false;
   ++run_;
   cancelled_.store(false, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ namespace etrt {
 struct MethodOptions {
   std::shared_ptr<State> state;  // null: one of the method's own
   Allocator allocator;
-  uint64_t memory_limit = 0;  // bytes of arenas and state; 0: none
+  uint64_t memory_limit = 0;  // bytes of arenas and state, and of any block that a run asks for; 0: none
   uint64_t step_limit = 0;    // 0: ten million
 };
 
@@ -116,6 +116,7 @@ class Method {
   MethodInfo info_;
   std::shared_ptr<State> state_;
   Allocator allocator_;
+  uint64_t memory_limit_;
   uint64_t step_limit_;
   std::unique_ptr<ValueTable> values_;
   std::shared_ptr<RunMemory> memory_;

@@ -9,6 +9,7 @@
 #include "core/convert.h"
 #include "core/thread_pool.h"
 #include "ops/arguments.h"
+#include "ops/checks.h"
 #include "ops/dims.h"
 #include "ops/elementwise.h"
 #include "ops/formulas.h"
@@ -528,11 +529,13 @@ Status multinomial(Call& call, const Tensor& self, int64_t num_samples, bool rep
     return call.fail(Status::InvalidArgument, "num_samples is {}, expected at least 1{} of {} weights", num_samples,
                      replacement ? "" : " and no more than the number", n);
   }
+  const std::array<int64_t, 2> sizes{rows, num_samples};
+  // Checked first: their product fits once `out` has memory for it.
+  ET_TRY(check_sizes(call, out, IntList(sizes).last(static_cast<size_t>(self.rank()))));
   double* weights = call.scratch<double>(self.numel());
   Tensor row_major = Tensor::view(weights, DType::Float64, self.sizes());
   ET_TRY(map<kFloats>(
       call, DType::Float64, row_major, [](auto x) { return x; }, self));
-  const std::array<int64_t, 2> sizes{rows, num_samples};
   int64_t* indices = call.scratch<int64_t>(rows * num_samples);
   int64_t* order = call.scratch<int64_t>(n);
   const RandomDraw draw;
@@ -557,11 +560,7 @@ Status multinomial(Call& call, const Tensor& self, int64_t num_samples, bool rep
       choose_without_replacement(sequence, w, {order, static_cast<size_t>(n)}, chosen);
     }
   }
-  const Tensor chosen = Tensor::view(indices, DType::Int64, self.rank() == 2 ? IntList(sizes) : IntList(sizes).last(1));
-  if (!out.same_sizes(chosen)) {
-    return call.fail(Status::InvalidArgument, "out has sizes {}, expected {}", sizes_text(out.sizes()),
-                     sizes_text(chosen.sizes()));
-  }
+  const Tensor chosen = Tensor::view(indices, DType::Int64, out.sizes());
   return map<kInts>(
       call, DType::Int64, out, [](auto x) { return x; }, chosen);
 }

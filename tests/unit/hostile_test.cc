@@ -1,9 +1,9 @@
-// What a kernel reads may be planned over what it writes: it reads what was there before the call.
+// Programs that mean harm: what a kernel reads is planned over what it writes, memory without end.
 #include "method/overlap.h"
 
 #include <doctest/doctest.h>
 
-#include <cstring>
+#include <new>
 #include <numeric>
 
 #include "core/error.h"
@@ -29,7 +29,7 @@ ValueSpec tensor(int dtype, std::vector<int32_t> sizes, std::optional<uint64_t> 
   return ValueSpec::of(spec);
 }
 
-struct Program1 {
+struct OneMethod {
   std::vector<ValueSpec> values;
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
@@ -37,7 +37,7 @@ struct Program1 {
   std::vector<InstructionSpec> instructions;
 };
 
-std::shared_ptr<Method> load(const Program1& spec) {
+std::shared_ptr<Method> load(const OneMethod& spec, const MethodOptions& options = {}) {
   MethodSpec method{.values = spec.values,
                     .inputs = spec.inputs,
                     .outputs = spec.outputs,
@@ -50,7 +50,7 @@ std::shared_ptr<Method> load(const Program1& spec) {
   REQUIRE(program.ok());
   auto plan = plan_as_exported(*program, 0);
   REQUIRE(plan.ok());
-  auto loaded = Method::load(*plan, {});
+  auto loaded = Method::load(*plan, options);
   REQUIRE(loaded.ok());
   return *loaded;
 }
@@ -130,16 +130,16 @@ TEST_CASE("indices in a list that lie in the output, and are the output") {
 
 TEST_CASE("two outputs that share memory are refused") {
   const auto program = [](uint64_t offset) {
-    return Program1{{tensor(kInt64, {4}, 512),
-                     tensor(kInt64, {4}, 0),
-                     tensor(kInt64, {4}, offset),
-                     ValueSpec::of(int64_t{0}),
-                     {.kind = fb::KernelTypes::Bool, .number = 0},
-                     ValueSpec::list(fb::KernelTypes::TensorList, {1, 2})},
-                    {0},
-                    {1, 2},
-                    {{"aten::sort", "values"}},
-                    {{.first = 0, .args = {0, 3, 4, 1, 2, 5}}}};
+    return OneMethod{{tensor(kInt64, {4}, 512),
+                      tensor(kInt64, {4}, 0),
+                      tensor(kInt64, {4}, offset),
+                      ValueSpec::of(int64_t{0}),
+                      {.kind = fb::KernelTypes::Bool, .number = 0},
+                      ValueSpec::list(fb::KernelTypes::TensorList, {1, 2})},
+                     {0},
+                     {1, 2},
+                     {{"aten::sort", "values"}},
+                     {{.first = 0, .args = {0, 3, 4, 1, 2, 5}}}};
   };
   std::vector<int64_t> x = {4, int64_t{1} << 40, 2, 1};
   for (const uint64_t offset : {0, 8, 24}) {
@@ -184,4 +184,30 @@ TEST_CASE("elementwise: an output that grows is an input too") {
   set(*method, 1, y, {3});
   REQUIRE(method->execute() == Status::Ok);
   CHECK(output<float>(*method) == std::vector<float>{11, 12, 13});
+}
+
+TEST_CASE("a run's own memory is limited too") {
+  // 1 = bincount(0, minlength 2): temporary memory and an output without bounds.
+  const auto program = [](int64_t minlength) {
+    return OneMethod{{tensor(kInt64, {2}, 0),
+                      tensor(kInt64, {0}, std::nullopt, 2),
+                      {.kind = fb::KernelTypes::Null},
+                      ValueSpec::of(minlength)},
+                     {0},
+                     {1},
+                     {{"aten::bincount", "out"}},
+                     {{.first = 0, .args = {0, 2, 3, 1, 1}}}};
+  };
+  std::vector<int64_t> x = {3, 3};
+  const auto small = load(program(100), {.memory_limit = 64 << 10});
+  set(*small, 0, x, {2});
+  REQUIRE(small->execute() == Status::Ok);
+  CHECK(output<int64_t>(*small)[3] == 2);
+
+  const auto large = load(program(1 << 20), {.memory_limit = 64 << 10});
+  set(*large, 0, x, {2});
+  ErrorScope scope;
+  CHECK_THROWS_AS((void)large->execute(), std::bad_alloc);
+  CHECK(scope.lines().text().find("the limit is 65536") != std::string::npos);
+  CHECK_THROWS_AS((void)large->execute(), std::bad_alloc);  // it stays usable
 }
