@@ -270,6 +270,8 @@ class TorchTensor(Memory):
             raise place.refuse(
                 f"is on device {device}, and only CPU and CUDA tensors can be passed to a method.", status=lib.ET_NOT_SUPPORTED
             )
+        if x.is_nested:
+            raise place.refuse("is a nested tensor; pass x.to_padded_tensor(...)")
         if x.layout is not torch.strided:
             raise place.refuse(f"has layout {x.layout}; pass x.to_dense()")
         if x.is_neg() or x.is_conj():
