@@ -41,6 +41,17 @@ Status checked_status(const et_call& call, et_status status, std::string_view wh
   return static_cast<Status>(status);
 }
 
+// Runs a callback. What it recovered from, calls of this library included, is no part of a later failure's text.
+template <class Run>
+Status user_call(const et_call& call, std::string_view name, Run&& run) {
+  RecoverableLines lines;
+  const Status status = checked_status(call, run(), name);
+  if (status != Status::Ok) {
+    lines.keep();
+  }
+  return status;
+}
+
 struct UserOperator {
   et_operator_fn fn;
   void* user_data;
@@ -53,7 +64,7 @@ Status call_operator(Call& call) {
   c.scratch = &call.scratch_memory();
   c.args = call.args();
   ET_ASSIGN(c.views, views_of(c.args, *c.scratch));
-  return checked_status(c, op.fn(&c, c.views, c.args.size(), op.user_data), call.op().name);
+  return user_call(c, call.op().name, [&] { return op.fn(&c, c.views, c.args.size(), op.user_data); });
 }
 
 class UserDelegate : public Delegate {
@@ -72,7 +83,7 @@ class UserDelegate : public Delegate {
     c.scratch = &call.scratch;
     c.args = args;
     ET_ASSIGN(c.views, views_of(args, *c.scratch));
-    return checked_status(c, backend_.execute(&c, handle_, c.views, args.size(), backend_.user_data), name_);
+    return user_call(c, name_, [&] { return backend_.execute(&c, handle_, c.views, args.size(), backend_.user_data); });
   }
 
  private:

@@ -1,9 +1,15 @@
 // Running methods: answers, memory of inputs and outputs, threads.
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "support.h"
+
+#if defined(__unix__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 using namespace etrt::test;
 using et::Status;
@@ -57,6 +63,28 @@ TEST_CASE("inputs are read at each run, from where they are") {
     }
   }
 }
+
+#if defined(__unix__)
+TEST_CASE("giving inputs reads nothing of them: a run does, once they must be converted too") {
+  et::Method method = mul_add();
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* memory = static_cast<float*>(mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(memory != MAP_FAILED);
+  const int64_t sizes[] = {2, 3};
+  const int64_t transposed[] = {1, 2};
+  et_value given[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    given[i].kind = ET_KIND_TENSOR;
+    given[i].u.as_tensor = {memory, sizes, i == 0 ? nullptr : transposed, et_dtype_from_name("float32"), 2, 0, 0};
+  }
+  REQUIRE(et_method_set_inputs(method.raw(), given, 2) == ET_OK);  // touching the memory would end the process
+  REQUIRE(mprotect(memory, page, PROT_READ | PROT_WRITE) == 0);
+  std::iota(memory, memory + 6, 0.0F);
+  REQUIRE(method.execute().ok());
+  CHECK(values<float>(*method.output(0)) == std::vector<float>{1, 3, 9, 4, 13, 26});
+  CHECK(munmap(memory, page) == 0);
+}
+#endif
 
 TEST_CASE("misaligned memory gives the same answer") {
   et::Method method = mul_add();

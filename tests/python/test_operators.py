@@ -134,6 +134,17 @@ def test_nested_calls_keep_their_errors_apart(method, does, path):
     assert "missing-file" not in str(caught.value)
 
 
+def test_what_an_operator_recovered_from_is_not_in_a_later_error(method, does, path):
+    def recovers(*_):
+        with pytest.raises(etrt.LoadError):
+            etrt.load(path("missing-file"))
+
+    does(recovers)
+    with pytest.raises(etrt.Error) as caught:
+        method("custom_reuse", step_limit=1)(np.ones((2, 3), np.float32))  # the second step is one too many
+    assert "1 instructions" in str(caught.value) and "missing-file" not in str(caught.value)
+
+
 def test_bad_registrations():
     with pytest.raises(etrt.ArgumentError, match="testing::scale.out"):
         etrt.register_operator("testing::scale.out", scale)
