@@ -1,8 +1,12 @@
 // Rows of a table by index, alone or reduced in bags.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <utility>
 
 #include "core/convert.h"
+#include "ops/apart.h"
+#include "ops/compute.h"
 #include "ops/index_walk.h"
 #include "ops/table.h"
 
@@ -105,6 +109,55 @@ Status embedding_backward(Call& call, const Tensor& grad_output, const Tensor& i
     add_rows<float>(call, grad, places, indices.numel(), padding_idx, frequencies, out);
   }
   return Status::Ok;
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// embedding_renorm: rows that are used and longer than max_norm are scaled down to it.
+
+Status embedding_renorm_shape(Call& call, const Tensor& self, const Tensor& /*indices*/, double /*max_norm*/,
+                              double /*norm_type*/, Tensor& out) {
+  return call.resize(out, self.sizes());
+}
+
+template <class C>
+double norm_of(const C* row, int64_t n, double p) {
+  double sum = 0;
+  double largest = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    const double size = std::abs(static_cast<double>(row[k]));
+    sum += p == 2 ? size * size : p == 1 ? size : p == 0 ? (size != 0 ? 1 : 0) : std::pow(size, p);
+    largest = size > largest || size != size ? size : largest;
+  }
+  return std::isinf(p) ? largest : p == 2 ? std::sqrt(sum) : p == 1 || p == 0 ? sum : std::pow(sum, 1 / p);
+}
+
+Status embedding_renorm(Call& call, const Tensor& self, const Tensor& indices, double max_norm, double norm_type,
+                        Tensor& out) {
+  ET_TRY(check_same_dtype(call, out, self));
+  ET_TRY(check_table(call, self));
+  ET_TRY(check_sizes(call, out, self.sizes()));
+  ET_ASSIGN(const int64_t* places, checked_indices(call, indices, self.size(0), 0));
+  ET_TRY(copy_view(call, view_of(self), view_of(out)));
+  auto* done = call.scratch<bool>(self.size(0));
+  std::fill_n(done, self.size(0), false);
+  return visit_float(call, self.dtype, [&]<class C>() {
+    const int64_t n = out.size(1);
+    auto* row = call.scratch<C>(n);
+    for (int64_t i = 0; i < indices.numel(); ++i) {
+      if (std::exchange(done[places[i]], true)) {
+        continue;
+      }
+      std::byte* at = out.bytes() + places[i] * out.stride(0) * static_cast<int64_t>(out.element_size());
+      load_run<C>(out.dtype)(at, out.stride(1), n, row);
+      const double norm = norm_of(row, n, norm_type);
+      if (norm > max_norm) {
+        const auto scale = static_cast<C>(max_norm / (norm + 1e-7));
+        std::transform(row, row + n, row, [scale](C x) { return x * scale; });
+        store_run<C>(out.dtype)(row, at, out.stride(1), n);
+      }
+    }
+    return Status::Ok;
+  });
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -304,6 +357,9 @@ constexpr Op kOps[] = {
      "(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, *, "
      "Tensor(a!) out) -> Tensor(a!)",
      bind<embedding_backward_shape>, bind<embedding_backward>, kPure | kAnyLayout},
+    {"aten::embedding_renorm.out",
+     "(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
+     bind<embedding_renorm_shape>, bind<apart<embedding_renorm>>, kPure | kAnyLayout},
     {"aten::_embedding_bag.out", kBagSchema, nullptr, bind<embedding_bag>, kPure | kAnyLayout},
     {"aten::_embedding_bag_forward_only.out", kBagSchema, nullptr, bind<embedding_bag>, kPure | kAnyLayout},
 };

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/thread_pool.h"
 #include "ops/index_walk.h"
+#include "ops/rows.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -339,8 +340,17 @@ Status index(Call& call, const Tensor& self, OptionalTensorList indices, Tensor&
   return Status::Ok;
 }
 
-Status index_put_in_place(Call& call, Tensor& self, OptionalTensorList indices, const Tensor& values, bool accumulate) {
-  ET_TRY(check_same_dtype(call, values, self));
+// The exporter's index_add computes values of a wider dtype than self has.
+Result<Tensor> converted_values(Call& call, const Tensor& values, const Tensor& self) {
+  if (values.dtype == self.dtype || !can_cast(values.dtype, self.dtype)) {
+    ET_TRY(check_same_dtype(call, values, self));
+    return values;
+  }
+  return as_rows(call, values, self.dtype);
+}
+
+Status index_put_in_place(Call& call, Tensor& self, OptionalTensorList indices, const Tensor& given, bool accumulate) {
+  ET_ASSIGN(const Tensor values, converted_values(call, given, self));
   Plan plan;
   ET_TRY(plan_sizes(call, self, indices, plan));
   bool fits = values.rank() <= plan.sizes.size();

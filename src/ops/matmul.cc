@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "ops/apart.h"
+#include "ops/compute.h"
+#include "ops/dims.h"
 #include "ops/gemm.h"
+#include "ops/stack.h"
 #include "ops/table.h"
 
 namespace etrt::ops {
@@ -601,7 +604,116 @@ Status inner(Call& call, const Tensor& self, const Tensor& other, Tensor& out) {
   });
 }
 
+// --- trilinear: the sum of i1 i2 i3 over dimensions `sumdim`, each with dimensions of size 1 put in where `expand`
+// says.
+
+struct Trilinear {
+  int rank = 0;
+  Sizes sizes{};
+  std::array<Sizes, 3> strides{};
+  uint32_t summed = 0;
+
+  // Sizes of the dimensions that are kept (or summed).
+  Dims sizes_where(bool sum) const {
+    Dims kept;
+    for (int d = 0; d < rank; ++d) {
+      if ((summed >> d & 1U) == (sum ? 1U : 0U)) {
+        kept.push_back(sizes[static_cast<size_t>(d)]);
+      }
+    }
+    return kept;
+  }
+};
+
+Status add_factor(Call& call, const Tensor& t, IntList expand, size_t index, Trilinear& plan) {
+  const auto rank = static_cast<int>(static_cast<size_t>(t.rank()) + expand.size());
+  if (rank > kMaxRank || (index > 0 && rank != plan.rank)) {
+    return call.fail(Status::InvalidArgument, "{} has {} dimensions when expanded, expected {}", call.arg_name(t), rank,
+                     plan.rank);
+  }
+  plan.rank = rank;
+  ET_ASSIGN(const uint32_t expanded, wrap_dims(call, expand, rank, "expand"));
+  int64_t stride = t.numel();
+  int own = 0;
+  for (int d = 0; d < rank; ++d) {
+    const auto at = static_cast<size_t>(d);
+    const int64_t size = (expanded >> d & 1U) != 0 ? 1 : t.size(own++);
+    stride /= std::max<int64_t>(size, 1);
+    plan.strides[index][at] = size == 1 ? 0 : stride;
+    if (index == 0 || plan.sizes[at] == 1) {
+      plan.sizes[at] = size;
+    } else if (size != 1 && size != plan.sizes[at]) {
+      return call.fail(Status::InvalidArgument, "{} has size {} in dimension {}, expected {}", call.arg_name(t), size,
+                       d, plan.sizes[at]);
+    }
+  }
+  return Status::Ok;
+}
+
+Result<Trilinear> trilinear_plan(Call& call, std::array<const Tensor*, 3> factors, std::array<IntList, 3> expands,
+                                 IntList sumdim) {
+  Trilinear plan;
+  for (size_t i = 0; i < 3; ++i) {
+    ET_TRY(add_factor(call, *factors[i], expands[i], i, plan));
+  }
+  ET_ASSIGN(plan.summed, wrap_dims(call, sumdim, plan.rank, "sumdim"));
+  return plan;
+}
+
+// Adds to `offsets` the steps of element `index` of the dimensions that are summed, or of the others.
+void step_to(const Trilinear& plan, bool sum, int64_t index, std::array<int64_t, 3>& offsets) {
+  for (int d = plan.rank; d-- > 0;) {
+    if ((plan.summed >> d & 1U) != (sum ? 1U : 0U)) {
+      continue;
+    }
+    const auto at = static_cast<size_t>(d);
+    const int64_t place = index % plan.sizes[at];
+    index /= plan.sizes[at];
+    for (size_t i = 0; i < 3; ++i) {
+      offsets[i] += place * plan.strides[i][at];
+    }
+  }
+}
+
+Status shape_of_trilinear(Call& call, const Tensor& i1, const Tensor& i2, const Tensor& i3, IntList expand1,
+                          IntList expand2, IntList expand3, IntList sumdim, int64_t /*unroll_dim*/, Tensor& out) {
+  ET_ASSIGN(const Trilinear plan, trilinear_plan(call, {&i1, &i2, &i3}, {expand1, expand2, expand3}, sumdim));
+  return call.resize(out, plan.sizes_where(false));
+}
+
+Status trilinear(Call& call, const Tensor& i1, const Tensor& i2, const Tensor& i3, IntList expand1, IntList expand2,
+                 IntList expand3, IntList sumdim, int64_t /*unroll_dim*/, Tensor& out) {
+  ET_TRY(check_same_dtype(call, i2, i1));
+  ET_TRY(check_same_dtype(call, i3, i1));
+  ET_TRY(check_same_dtype(call, out, i1));
+  ET_ASSIGN(const Trilinear plan, trilinear_plan(call, {&i1, &i2, &i3}, {expand1, expand2, expand3}, sumdim));
+  ET_TRY(check_sizes(call, out, plan.sizes_where(false)));
+  return visit_number(call, out.dtype, [&]<class C>() {
+    const std::array<const C*, 3> factors{load_rows<C>(call, i1), load_rows<C>(call, i2), load_rows<C>(call, i3)};
+    const RowsOf<C> target(call, out);
+    const int64_t terms = count_of(plan.sizes_where(true));
+    for (int64_t o = 0; o < out.numel(); ++o) {
+      std::array<int64_t, 3> start{};
+      step_to(plan, false, o, start);
+      C sum{};
+      for (int64_t k = 0; k < terms; ++k) {
+        std::array<int64_t, 3> at = start;
+        step_to(plan, true, k, at);
+        sum = plus(sum, times(times(factors[0][at[0]], factors[1][at[1]]), factors[2][at[2]]));
+      }
+      target.data()[o] = sum;
+    }
+    target.finish();
+    return Status::Ok;
+  });
+}
+
 constexpr Op kOps[] = {
+    {"aten::_trilinear.out",
+     "(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1, "
+     "*, "
+     "Tensor(a!) out) -> Tensor(a!)",
+     bind<shape_of_trilinear>, bind<apart<trilinear>>, kPure | kAnyLayout},
     {"aten::mm.out", "(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)", bind<shape_of_mm>, bind<apart<mm>>,
      kPure | kAnyLayout},
     {"aten::mm.dtype_out", "(Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor(a!) out) -> Tensor(a!)",

@@ -1,9 +1,11 @@
-// Operators that count or sort out equal elements.
+// Operators that count or sort out equal elements, or reduce stretches of them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "ops/dims.h"
 #include "ops/element_io.h"
@@ -477,6 +479,238 @@ Status histogram_edges(Call& call, const Tensor& self, const Tensor& bins, const
 
 constexpr uint32_t kFacts = kPure | kAnyLayout;
 
+// A histogram of points [N, D] over the bins of D dimensions, each given by its edges.
+Status shape_histogramdd(Call& call, const Tensor& self, TensorList bins, const Tensor* /*weight*/, bool /*density*/,
+                         Tensor& out) {
+  if (self.rank() < 2 || self.size(self.rank() - 1) != static_cast<int64_t>(bins.size()) || bins.size() > kMaxRank) {
+    return call.fail(Status::InvalidArgument, "self has sizes {}, expected points of as many numbers as bins, {}",
+                     sizes_text(self.sizes()), bins.size());
+  }
+  Dims sizes;
+  for (const Tensor* edges : bins) {
+    if (edges->rank() != 1 || edges->numel() < 2) {
+      return call.fail(Status::InvalidArgument, "bins of sizes {}, expected a vector of at least 2 edges",
+                       sizes_text(edges->sizes()));
+    }
+    sizes.push_back(edges->numel() - 1);
+  }
+  return call.resize(out, sizes);
+}
+
+// The bin of x between the edges, -1 when it is in none.
+template <class C>
+int64_t bin_between(const C* edges, int64_t bins, C x) {
+  if (!(x >= edges[0] && x <= edges[bins])) {
+    return -1;
+  }
+  return std::clamp<int64_t>(std::upper_bound(edges, edges + bins + 1, x) - edges, 1, bins) - 1;
+}
+
+template <class C>
+void count_points(const Tensor& points, std::span<const C* const> edges, const Tensor& sums, const C* weights) {
+  const auto dims = static_cast<int64_t>(edges.size());
+  for (int64_t i = 0; i < points.numel() / dims; ++i) {
+    int64_t place = 0;
+    for (int64_t d = 0; d < dims && place >= 0; ++d) {
+      const int64_t bin = bin_between(edges[static_cast<size_t>(d)], sums.size(static_cast<int>(d)),
+                                      points.as<const C>()[i * dims + d]);
+      place = bin < 0 ? -1 : place * sums.size(static_cast<int>(d)) + bin;
+    }
+    if (place >= 0) {
+      sums.as<double>()[place] += weights != nullptr ? static_cast<double>(weights[i]) : 1.0;
+    }
+  }
+}
+
+// Divides by the total and by the size of each bin.
+template <class C>
+void make_density(std::span<const C* const> edges, const Tensor& sums) {
+  auto* sum = sums.as<double>();
+  const double total = std::accumulate(sum, sum + sums.numel(), 0.0);
+  for (int64_t i = 0; i < sums.numel(); ++i) {
+    double size = total;
+    int64_t rest = i;
+    for (int d = sums.rank(); d-- > 0;) {
+      const C* edge = edges[static_cast<size_t>(d)] + rest % sums.size(d);
+      size *= static_cast<double>(edge[1] - edge[0]);
+      rest /= sums.size(d);
+    }
+    sum[i] /= size;
+  }
+}
+
+Status histogramdd(Call& call, const Tensor& self, TensorList bins, const Tensor* weight, bool density, Tensor& out) {
+  ET_TRY(shape_histogramdd(call, self, bins, weight, density, out));
+  const DType dtype = histogram_dtype(self.dtype);
+  ET_ASSIGN(const Tensor points, as_rows(call, self, dtype));
+  const auto count = bins.empty() ? 0 : self.numel() / static_cast<int64_t>(bins.size());
+  Tensor weights;
+  if (weight != nullptr) {
+    ET_ASSIGN(weights, as_rows(call, *weight, dtype));
+    if (weights.numel() != count) {
+      return call.fail(Status::InvalidArgument, "weight has {} elements, expected {}", weights.numel(), count);
+    }
+  }
+  std::array<Tensor, kMaxRank> edges;
+  for (size_t d = 0; d < bins.size(); ++d) {
+    ET_ASSIGN(edges[d], as_rows(call, *bins[d], dtype));
+  }
+  const Tensor sums = call.scratch_tensor(DType::Float64, out.sizes());
+  std::fill_n(sums.as<double>(), sums.numel(), 0.0);
+  with_float_type(dtype, [&]<class C>() {
+    std::array<const C*, kMaxRank> from{};
+    for (size_t d = 0; d < bins.size(); ++d) {
+      from[d] = edges[d].as<const C>();
+    }
+    const auto used = std::span<const C* const>(from.data(), bins.size());
+    count_points<C>(points, used, sums, weight != nullptr ? weights.as<const C>() : nullptr);
+    if (density) {
+      make_density<C>(used, sums);
+    }
+  });
+  return write_rows(call, sums.sizes(), DType::Float64, sums.data, out);
+}
+
+// ---- segment_reduce ----
+
+// Stretches of dimension `axis` of data, given by their lengths or by where they begin and end.
+struct Segments {
+  int axis = 0;
+  int64_t outer = 1;  // products of data's sizes before and after the axis
+  int64_t inner = 1;
+  int64_t count = 0;  // segments in each of the `outer` rows
+  Dims sizes;         // of the result
+};
+
+Result<Segments> segments_of(Call& call, const Tensor& data, const Tensor* lengths, const Tensor* offsets,
+                             int64_t axis) {
+  if ((lengths == nullptr) == (offsets == nullptr)) {
+    return call.fail(Status::InvalidArgument, "takes one of lengths and offsets");
+  }
+  const Tensor& given = lengths != nullptr ? *lengths : *offsets;
+  Segments s;
+  ET_ASSIGN(s.axis, wrap_dim(call, axis, data.rank(), "axis"));
+  if (data.rank() == 0 || given.rank() != s.axis + 1) {
+    return call.fail(Status::InvalidArgument, "{} has {} dimensions, expected {}: those of data up to the axis",
+                     call.arg_name(given), given.rank(), s.axis + 1);
+  }
+  for (int d = 0; d < data.rank(); ++d) {
+    if (d < s.axis && given.size(d) != data.size(d)) {
+      return call.fail(Status::InvalidArgument, "{} has sizes {}, which don't begin as data's {}", call.arg_name(given),
+                       sizes_text(given.sizes()), sizes_text(data.sizes()));
+    }
+    (d < s.axis ? s.outer : s.inner) *= d == s.axis ? 1 : data.size(d);
+    s.sizes.push_back(data.size(d));
+  }
+  s.count = given.size(s.axis) - (offsets != nullptr ? 1 : 0);
+  if (s.count < 0) {
+    return call.fail(Status::InvalidArgument, "offsets are empty");
+  }
+  s.sizes[s.axis] = s.count;
+  return s;
+}
+
+// Where each segment of each row begins and ends: pairs.
+Result<const int64_t*> segment_bounds(Call& call, const Segments& s, const Tensor& data, const Tensor* lengths,
+                                      const Tensor* offsets) {
+  ET_ASSIGN(const Tensor given, as_rows(call, lengths != nullptr ? *lengths : *offsets, DType::Int64));
+  const auto* numbers = given.as<const int64_t>();
+  auto* bounds = call.scratch<int64_t>(2 * s.outer * s.count);
+  const int64_t size = data.size(s.axis);
+  for (int64_t row = 0; row < s.outer; ++row) {
+    int64_t begin = 0;
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t* own = numbers + row * (s.count + (lengths != nullptr ? 0 : 1)) + i;
+      begin = lengths != nullptr ? begin : own[0];
+      const bool fits =
+          begin >= 0 && begin <= size &&
+          (lengths != nullptr ? own[0] >= 0 && own[0] <= size - begin : own[1] >= begin && own[1] <= size);
+      if (!fits) {
+        return call.fail(Status::InvalidArgument, "segment {} doesn't lie in the {} elements of the axis", i, size);
+      }
+      const int64_t end = lengths != nullptr ? begin + own[0] : own[1];
+      bounds[2 * (row * s.count + i)] = begin;
+      bounds[2 * (row * s.count + i) + 1] = end;
+      begin = end;
+    }
+  }
+  return static_cast<const int64_t*>(bounds);
+}
+
+enum class SegmentReduction : uint8_t { Sum, Mean, Max, Min, Prod };
+Result<SegmentReduction> segment_reduction(const Call& call, std::string_view name) {
+  constexpr std::string_view kNames[] = {"sum", "mean", "max", "min", "prod"};
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) {
+    return call.fail(Status::InvalidArgument, "reduce is \"{}\", expected sum, mean, max, min or prod", name);
+  }
+  return static_cast<SegmentReduction>(found - std::begin(kNames));
+}
+
+template <class C>
+C reduce_segment(const C* x, int64_t stride, int64_t n, SegmentReduction how, const double* initial) {
+  constexpr C kInfinity = std::numeric_limits<C>::infinity();
+  C value = initial != nullptr              ? static_cast<C>(*initial)
+            : how == SegmentReduction::Max  ? -kInfinity
+            : how == SegmentReduction::Min  ? kInfinity
+            : how == SegmentReduction::Prod ? C(1)
+                                            : C(0);
+  for (int64_t i = 0; i < n; ++i) {
+    const C element = x[i * stride];
+    switch (how) {
+      case SegmentReduction::Max:
+        value = element > value || element != element ? element : value;
+        break;
+      case SegmentReduction::Min:
+        value = element < value || element != element ? element : value;
+        break;
+      case SegmentReduction::Prod:
+        value *= element;
+        break;
+      default:
+        value += element;
+    }
+  }
+  if (how == SegmentReduction::Mean) {
+    return n > 0 ? value / static_cast<C>(n) : initial != nullptr ? value : std::numeric_limits<C>::quiet_NaN();
+  }
+  return value;
+}
+
+Status shape_segment_reduce(Call& call, const Tensor& data, std::string_view /*reduce*/, const Tensor* lengths,
+                            const Tensor* /*indices*/, const Tensor* offsets, int64_t axis, bool /*unsafe*/,
+                            std::optional<Scalar> /*initial*/, Tensor& out) {
+  ET_ASSIGN(const Segments s, segments_of(call, data, lengths, offsets, axis));
+  return call.resize(out, s.sizes);
+}
+
+Status segment_reduce(Call& call, const Tensor& data, std::string_view reduce, const Tensor* lengths,
+                      const Tensor* /*indices*/, const Tensor* offsets, int64_t axis, bool /*unsafe*/,
+                      std::optional<Scalar> initial, Tensor& out) {
+  ET_TRY(check_same_dtype(call, out, data));
+  ET_ASSIGN(const Segments s, segments_of(call, data, lengths, offsets, axis));
+  ET_ASSIGN(const SegmentReduction how, segment_reduction(call, reduce));
+  ET_ASSIGN(const int64_t* bounds, segment_bounds(call, s, data, lengths, offsets));
+  if (!is_real(data.dtype) || !is_float(data.dtype)) {
+    return refuse_dtype(call, data);
+  }
+  const DType dtype = histogram_dtype(data.dtype);
+  const double start = initial ? initial->as_double() : 0;
+  ET_ASSIGN(const Tensor rows, as_rows(call, data, dtype));
+  const Tensor results = call.scratch_tensor(dtype, s.sizes);
+  with_float_type(dtype, [&]<class C>() {
+    for (int64_t i = 0; i < s.outer * s.count; ++i) {
+      const C* row = rows.as<const C>() + i / s.count * data.size(s.axis) * s.inner;
+      for (int64_t k = 0; k < s.inner; ++k) {
+        results.as<C>()[i * s.inner + k] =
+            reduce_segment(row + bounds[2 * i] * s.inner + k, s.inner, bounds[2 * i + 1] - bounds[2 * i], how,
+                           initial ? &start : nullptr);
+      }
+    }
+  });
+  return write_rows(call, s.sizes, dtype, results.data, out);
+}
+
 const Op kTable[] = {
     {"aten::_unique.out",
      "(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), "
@@ -512,6 +746,13 @@ const Op kTable[] = {
      bind<shape_number_isin>, bind<number_isin>, kFacts},
     {"aten::bincount.out", "(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
      nullptr, bind<bincount>, kFacts},
+    {"aten::_histogramdd_from_bin_tensors.out",
+     "(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False, Tensor(a!) out) -> Tensor(a!)",
+     bind<shape_histogramdd>, bind<histogramdd>, kFacts},
+    {"aten::segment_reduce.out",
+     "(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool "
+     "unsafe=False, Scalar? initial=None, Tensor(a!) out) -> Tensor(a!)",
+     bind<shape_segment_reduce>, bind<segment_reduce>, kFacts},
     {"aten::histc.out", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
      bind<shape_histc>, bind<histc>, kFacts},
     {"aten::histogram.bin_ct_out",

@@ -1,9 +1,11 @@
 // Reshapes, permutations, slices, expansions: operators that move elements and compute nothing.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "core/checked.h"
 #include "ops/combine.h"
+#include "ops/rows.h"
 #include "ops/strided_view.h"
 #include "ops/table.h"
 
@@ -567,6 +569,24 @@ Status diag(Call& call, const Tensor& self, int64_t offset, Tensor& out) {
 }
 
 // ---------------------------------------------------------------------------------------------------------
+// resize: the elements in row-major order, as many as there is room for; eager leaves the rest undefined, here it is 0.
+
+Status resized_shape(Call& call, const Tensor& /*self*/, IntList size, std::optional<int64_t> /*memory_format*/,
+                     Tensor& out) {
+  return call.resize(out, size);
+}
+
+Status resized(Call& call, const Tensor& self, IntList size, std::optional<int64_t> /*memory_format*/, Tensor& out) {
+  ET_TRY(check_same_dtype(call, out, self));
+  ET_TRY(check_sizes(call, out, size));
+  ET_ASSIGN(const Tensor rows, as_rows(call, self, self.dtype));
+  const Tensor flat = call.scratch_tensor(out.dtype, out.sizes());
+  std::memset(flat.data, 0, flat.nbytes());
+  std::memcpy(flat.data, rows.data, std::min(flat.nbytes(), rows.nbytes()));
+  return write_rows(call, size, out.dtype, flat.data, out);
+}
+
+// ---------------------------------------------------------------------------------------------------------
 // repeat_interleave: the index of every element, as often as repeats says.
 
 template <class T>
@@ -697,6 +717,9 @@ constexpr Op kOps[] = {
     {"aten::repeat_interleave.Tensor_out",
      "(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)", nullptr, bind<repeat_interleave>,
      kPure},
+    {"aten::resize.out",
+     "(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+     bind<resized_shape>, bind<resized>, kPure | kAnyLayout},
     {"aten::diag_embed.out", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
      bind<diag_embed_shape>, bind<diag_embed>, kPure | kAnyLayout},
     {"aten::diag.out", "(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)", bind<diag_shape>, bind<diag>,
