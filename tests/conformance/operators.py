@@ -22,7 +22,8 @@ DATA_DEPENDENT = {"nonzero", "masked_select", "repeat_interleave", "_unique2", "
 # Calls whose result depends on how the input lies in memory, which a program does not show.
 LAYOUT_SENSITIVE = {"as_strided_copy", "as_strided_scatter", "et_view"}
 # Eager reads the elements of other layouts in a wrong order here.
-LAYOUT_SENSITIVE |= {"_masked_softmax", "adaptive_max_pool3d_backward", "fractional_max_pool2d_backward", "fractional_max_pool3d_backward"}
+LAYOUT_SENSITIVE |= {"resize", "resize_as", "_upsample_lanczos2d_aa", "_masked_softmax", "adaptive_max_pool3d_backward",
+                     "fractional_max_pool2d_backward", "fractional_max_pool3d_backward"}
 # Calls that factor a transposed matrix where that saves a copy: the layout stays as eager had it.
 LAYOUT_KEPT = {"_linalg_det", "_linalg_slogdet", "_linalg_solve_ex"}
 # Outputs that are right in more than one way: eigenvectors, singular vectors, the order of complex eigenvalues.
