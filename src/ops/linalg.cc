@@ -946,6 +946,262 @@ Status ormqr(Call& call, const Tensor& self, const Tensor& input2, const Tensor&
   });
 }
 
+// --- LDL factors of symmetric or Hermitian matrices, pivoted as Bunch and Kaufman do ---
+
+double size_of(double x) { return std::abs(x); }
+double size_of(const Complex& x) { return std::abs(x.real()) + std::abs(x.imag()); }
+
+// A square matrix of which the lower triangle counts.
+template <class S>
+struct Lower {
+  S* data;
+  int64_t n;
+  bool hermitian;
+
+  S& at(int64_t i, int64_t j) const { return data[i * n + j]; }
+  S turned(S x) const { return hermitian ? conjugate(x) : x; }
+  double diagonal(int64_t k) const { return hermitian ? std::abs(std::real(at(k, k))) : size_of(at(k, k)); }
+  double element(int64_t i, int64_t j) const { return size_of(i > j ? at(i, j) : at(j, i)); }
+};
+
+// The row to exchange with, and whether the block is of 2 x 2.
+struct Pivot {
+  int64_t row;
+  int64_t size;
+};
+template <class S>
+Pivot choose_pivot(const Lower<S>& a, int64_t k) {
+  const double alpha = (1 + std::sqrt(17.0)) / 8;
+  double column = 0;
+  int64_t largest = k;
+  for (int64_t i = k + 1; i < a.n; ++i) {
+    if (a.element(i, k) > column) {
+      column = a.element(i, k);
+      largest = i;
+    }
+  }
+  const double own = a.diagonal(k);
+  if (largest == k || own >= alpha * column) {
+    return {k, 1};
+  }
+  double row = 0;
+  for (int64_t j = k; j < a.n; ++j) {
+    row = j == largest ? row : std::max(row, a.element(largest, j));
+  }
+  if (own >= alpha * column * (column / row)) {
+    return {k, 1};
+  }
+  return {largest, a.diagonal(largest) >= alpha * row ? 1 : 2};
+}
+
+// Exchanges rows and columns i < j of what is left from row i on.
+template <class S>
+void exchange(const Lower<S>& a, int64_t i, int64_t j) {
+  for (int64_t r = j + 1; r < a.n; ++r) {
+    std::swap(a.at(r, i), a.at(r, j));
+  }
+  for (int64_t c = i + 1; c < j; ++c) {
+    const S other = a.turned(a.at(c, i));
+    a.at(c, i) = a.turned(a.at(j, c));
+    a.at(j, c) = other;
+  }
+  a.at(j, i) = a.turned(a.at(j, i));
+  std::swap(a.at(i, i), a.at(j, j));
+}
+
+template <class S>
+void eliminate_one(const Lower<S>& a, int64_t k) {
+  const S pivot = a.at(k, k);
+  for (int64_t j = k + 1; j < a.n; ++j) {
+    const S factor = a.turned(a.at(j, k)) / pivot;
+    for (int64_t i = j; i < a.n; ++i) {
+      a.at(i, j) -= a.at(i, k) * factor;
+    }
+  }
+  for (int64_t i = k + 1; i < a.n; ++i) {
+    a.at(i, k) /= pivot;
+  }
+}
+template <class S>
+void eliminate_two(const Lower<S>& a, int64_t k) {
+  // The inverse of the block, with its off-diagonal element taken out.
+  const S below = a.at(k + 1, k);
+  const S above = a.turned(below);
+  const S determinant = a.at(k, k) * a.at(k + 1, k + 1) - below * above;
+  for (int64_t j = k + 2; j < a.n; ++j) {
+    const S x = a.at(j, k);
+    const S y = a.at(j, k + 1);
+    const S first = (x * a.at(k + 1, k + 1) - y * below) / determinant;
+    const S second = (y * a.at(k, k) - x * above) / determinant;
+    for (int64_t i = j; i < a.n; ++i) {
+      a.at(i, j) -= a.at(i, k) * a.turned(first) + a.at(i, k + 1) * a.turned(second);
+    }
+    a.at(j, k) = first;
+    a.at(j, k + 1) = second;
+  }
+}
+
+// In place; pivots from 1, negative for both rows of a block of 2 x 2. Returns the first pivot that is zero, from 1.
+template <class S>
+int32_t factor_ldl(const Lower<S>& a, int32_t* pivots) {
+  int32_t info = 0;
+  for (int64_t k = 0; k < a.n;) {
+    const Pivot pivot = choose_pivot(a, k);
+    const int64_t last = k + pivot.size - 1;
+    if (pivot.row != last) {
+      exchange(a, last, pivot.row);
+    }
+    if (pivot.size == 2 && pivot.row != last) {
+      std::swap(a.at(k + 1, k), a.at(pivot.row, k));
+    }
+    const auto mark = static_cast<int32_t>(pivot.row + 1);
+    std::fill(pivots + k, pivots + last + 1, pivot.size == 2 ? -mark : mark);
+    if (pivot.size == 2) {
+      eliminate_two(a, k);
+    } else if (a.at(k, k) != S(0)) {
+      eliminate_one(a, k);
+    } else if (info == 0) {
+      info = static_cast<int32_t>(k + 1);
+    }
+    k += pivot.size;
+  }
+  for (int64_t i = 0; i < a.n; ++i) {
+    std::fill(a.data + i * a.n + i + 1, a.data + (i + 1) * a.n, S(0));
+    a.at(i, i) = a.hermitian ? S(std::real(a.at(i, i))) : a.at(i, i);
+  }
+  return info;
+}
+
+template <class S>
+void swap_rows(S* b, int64_t columns, int64_t i, int64_t j) {
+  if (i != j) {
+    std::swap_ranges(b + i * columns, b + (i + 1) * columns, b + j * columns);
+  }
+}
+// b[i] -= factor * b[k]
+template <class S>
+void subtract_row(S* b, int64_t columns, int64_t i, S factor, int64_t k) {
+  for (int64_t c = 0; c < columns; ++c) {
+    b[i * columns + c] -= factor * b[k * columns + c];
+  }
+}
+
+template <class S>
+void solve_ldl(const Lower<S>& a, const int32_t* pivots, S* b, int64_t columns) {
+  for (int64_t k = 0; k < a.n;) {
+    const int64_t size = pivots[k] < 0 ? 2 : 1;
+    swap_rows(b, columns, k + size - 1, std::abs(pivots[k]) - int64_t{1});
+    for (int64_t i = k + size; i < a.n; ++i) {
+      for (int64_t j = k; j < k + size; ++j) {
+        subtract_row(b, columns, i, a.at(i, j), j);
+      }
+    }
+    for (int64_t c = 0; c < columns; ++c) {
+      S& first = b[k * columns + c];
+      if (size == 1) {
+        first /= a.at(k, k);
+        continue;
+      }
+      S& second = b[(k + 1) * columns + c];
+      const S below = a.at(k + 1, k);
+      const S above = a.turned(below);
+      const S determinant = a.at(k, k) * a.at(k + 1, k + 1) - below * above;
+      const S solved = (a.at(k + 1, k + 1) * first - above * second) / determinant;
+      second = (a.at(k, k) * second - below * first) / determinant;
+      first = solved;
+    }
+    k += size;
+  }
+  for (int64_t k = a.n - 1; k >= 0;) {
+    const int64_t size = pivots[k] < 0 ? 2 : 1;
+    for (int64_t i = k + 1; i < a.n; ++i) {
+      for (int64_t j = k - size + 1; j <= k; ++j) {
+        subtract_row(b, columns, j, a.turned(a.at(i, j)), i);
+      }
+    }
+    swap_rows(b, columns, k, std::abs(pivots[k]) - int64_t{1});
+    k -= size;
+  }
+}
+
+Status shape_of_ldl(Call& call, const Tensor& self, bool /*hermitian*/, bool /*check_errors*/, Tensor& LD,
+                    Tensor& pivots, Tensor& info) {
+  ET_TRY(check_square(call, self));
+  ET_TRY(call.resize(LD, self.sizes()));
+  ET_TRY(resize_stack(call, pivots, batch_sizes(self), {rows_of(self)}));
+  return call.resize(info, batch_sizes(self));
+}
+Status ldl(Call& call, const Tensor& self, bool hermitian, bool check_errors, Tensor& LD, Tensor& pivots,
+           Tensor& info) {
+  ET_TRY(check_converts<int64_t>(call, {&pivots, &info}));
+  return visit_matrix(call, self.dtype, [&]<class S>() {
+    ET_TRY(check_converts<S>(call, {&self, &LD}));
+    const int64_t n = rows_of(self);
+    const int64_t count = count_of(batch_sizes(self));
+    S* matrices = copy_rows<S>(call, self);
+    auto* marks = call.scratch<int32_t>(count * n);
+    auto* infos = call.scratch<int32_t>(count);
+    for (int64_t i = 0; i < count; ++i) {
+      infos[i] = factor_ldl(Lower<S>{matrices + i * n * n, n, hermitian}, marks + i * n);
+    }
+    store_rows<S>(matrices, LD);
+    store_counts(call, marks, count * n, 0, pivots);
+    store_counts(call, infos, count, 0, info);
+    return check_errors ? check_info(call, infos, count, kSingular) : Status::Ok;
+  });
+}
+
+// Pivots of LDL factors, checked: from 1 to n, negative ones in pairs.
+Result<const int32_t*> read_ldl_pivots(Call& call, const Tensor& pivots, int64_t n) {
+  ET_TRY(check_converts<int64_t>(call, {&pivots}));
+  const int64_t* values = load_rows<int64_t>(call, pivots);
+  auto* checked = call.scratch<int32_t>(pivots.numel());
+  for (int64_t i = 0; i < pivots.numel(); ++i) {
+    const int64_t value = values[i];
+    const bool alone = value < 0 && (i % n == n - 1 || values[i + 1] != value);
+    if (value == 0 || value < -n || value > n || alone) {
+      return call.fail(Status::InvalidArgument, "pivots hold {}, expected rows from 1 to {}, or pairs of negative ones",
+                       value, n);
+    }
+    checked[i] = static_cast<int32_t>(value);
+    if (value < 0) {
+      ++i;
+      checked[i] = static_cast<int32_t>(value);
+    }
+  }
+  return static_cast<const int32_t*>(checked);
+}
+
+Status shape_of_ldl_solve(Call& call, const Tensor& LD, const Tensor& /*pivots*/, const Tensor& B, bool /*hermitian*/,
+                          Tensor& out) {
+  ET_TRY(check_square(call, LD));
+  ET_TRY(check_matrices(call, B));
+  ET_ASSIGN(const Dims batch, broadcast_sizes(call, batch_sizes(LD), batch_sizes(B)));
+  return resize_stack(call, out, batch, {rows_of(B), columns_of(B)});
+}
+Status ldl_solve(Call& call, const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian, Tensor& out) {
+  const int64_t n = rows_of(LD);
+  const int64_t columns = columns_of(B);
+  ET_TRY(check_sizes(call, pivots, with_batch_sizes(batch_sizes(LD), {n})));
+  ET_TRY(check_sizes(call, B, with_batch_sizes(batch_sizes(B), {n, columns})));
+  ET_ASSIGN(const Dims batch, broadcast_sizes(call, batch_sizes(LD), batch_sizes(B)));
+  ET_ASSIGN(const int32_t* marks, read_ldl_pivots(call, pivots, std::max<int64_t>(n, 1)));
+  return visit_matrix(call, LD.dtype, [&]<class S>() {
+    ET_TRY(check_converts<S>(call, {&LD, &B, &out}));
+    S* factors = copy_rows<S>(call, LD);
+    const S* sides = load_rows<S>(call, B);
+    S* solved = call.scratch<S>(out.numel());
+    for (int64_t i = 0; i < count_of(batch); ++i) {
+      const int64_t a = matrix_index(batch_sizes(LD), batch, i);
+      S* const x = solved + i * n * columns;
+      std::copy_n(sides + matrix_index(batch_sizes(B), batch, i) * n * columns, n * columns, x);
+      solve_ldl(Lower<S>{factors + a * n * n, n, hermitian}, marks + a * n, x, columns);
+    }
+    store_rows<S>(solved, out);
+    return Status::Ok;
+  });
+}
+
 // --- eigenvalues ---
 
 // Mirrors the triangle that counts onto the other one.
@@ -1446,6 +1702,13 @@ constexpr Op kOps[] = {
      "(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info) -> "
      "(Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)",
      bind<shape_of_lu_factor_ex>, bind<apart<lu_factor_ex>>, kFacts},
+    {"aten::linalg_ldl_factor_ex.out",
+     "(Tensor self, *, bool hermitian=False, bool check_errors=False, Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) "
+     "info) -> (Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info)",
+     bind<shape_of_ldl>, bind<apart<ldl>>, kFacts},
+    {"aten::linalg_ldl_solve.out",
+     "(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
+     bind<shape_of_ldl_solve>, bind<apart<ldl_solve>>, kFacts},
     {"aten::linalg_lu_factor.out",
      "(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
      bind<shape_of_lu_factor>, bind<apart<lu_factor>>, kFacts},
