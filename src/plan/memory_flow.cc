@@ -413,13 +413,27 @@ class MemoryFlow {
       add_state(region);
     }
     for (const int32_t v : written_constants_) {
-      StateBuffer buffer;
-      buffer.value = v;
-      buffer.size = static_cast<uint64_t>(tensor_nbytes(*tensor(v)).value_or(0));
-      buffer.members.push_back({v, 0});
-      name(buffer);
-      plan_.state.push_back(std::move(buffer));
+      add_state_of(v);
     }
+    // Exported with alloc_mutable_buffers=False, a buffer has a name and no place.
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const auto v = static_cast<int32_t>(i);
+      const fb::Tensor* t = tensor(v);
+      if (t != nullptr && is_input_[i] < 0 && replaced_.count(v) == 0 && tensor_storage(*t) == TensorStorage::None &&
+          static_cast<Dynamism>(t->shape_dynamism()) == Dynamism::Static && !tensor_name(*t).empty()) {
+        add_state_of(v);
+      }
+    }
+  }
+
+  // One tensor that lies in no planned memory.
+  void add_state_of(int32_t value) {
+    StateBuffer buffer;
+    buffer.value = value;
+    buffer.size = static_cast<uint64_t>(tensor_nbytes(*tensor(value)).value_or(0));
+    buffer.members.push_back({value, 0});
+    name(buffer);
+    plan_.state.push_back(std::move(buffer));
   }
 
   // Merges regions that overlap and takes in whatever lies across their edges.

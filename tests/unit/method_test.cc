@@ -180,6 +180,21 @@ TEST_CASE("sizes of one run are not read from the smaller memory of another") {
   CHECK(run_with(1000) == Status::InvalidProgram);
 }
 
+TEST_CASE("a named buffer without planned memory is state") {
+  // 2 = 0 + 1; 0 = 2.
+  const ValueSpec named = ValueSpec::of(TensorSpec{.name = "total"});
+  const auto method = method_of({named, planned(0), planned(16)}, {1}, {2},
+                                {call(kAdd, {0, 1, 3, 2, 2}), call(kCopyInPlace, {0, 2, 4, 0})});
+  REQUIRE(method->state()->count() == 1);
+  CHECK(method->state()->at(0)->name == "total");
+  float x[] = {1, 10};
+  set(*method, 0, x);
+  CHECK(run(*method) == std::vector<float>{1, 10});
+  CHECK(run(*method) == std::vector<float>{2, 20});
+  CHECK(method->state()->reset() == Status::Ok);
+  CHECK(run(*method) == std::vector<float>{1, 10});
+}
+
 TEST_CASE("memory that is read before it is written is state") {
   // 2 = 0 + 1; 0 = 2.
   const auto make = [](MethodOptions options = {}) {
