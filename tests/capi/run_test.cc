@@ -157,6 +157,23 @@ TEST_CASE("an output in the caller's memory") {
   CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 26.0F));
 }
 
+TEST_CASE("an output that is an input, in memory that overlaps it") {
+  et::Method method = load_method("python/outputs.pte");  // output 3 is x
+  std::vector<float> memory = {1, 2, 3, 0, 0, 0};
+  REQUIRE(method.set_inputs({Tensor::borrow(memory.data(), {3})}).ok());
+  const int64_t sizes[] = {3};
+  const int64_t strides[] = {2};
+  et_value room{};
+  room.kind = ET_KIND_TENSOR;
+  room.u.as_tensor = {memory.data() + 1, sizes, strides, et_dtype_from_name("float32"), 1, 0, 0};
+  REQUIRE(et_method_set_output(method.raw(), 3, &room) == ET_OK);
+  REQUIRE(method.execute().ok());
+  CHECK(memory == std::vector<float>{1, 1, 3, 2, 0, 3});
+  CHECK(values<float>(*method.output(0)) == std::vector<float>{2, 3, 4});
+  REQUIRE(method.execute().ok());  // x is {1, 1, 3} now
+  CHECK(memory == std::vector<float>{1, 1, 3, 1, 0, 3});
+}
+
 TEST_CASE("outputs of every kind") {
   et::Method method = load_method("python/outputs.pte");  // x + 1, None, 3, x, 2.5
   const std::vector<float> x = {1, 2, 3};

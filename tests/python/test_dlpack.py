@@ -149,6 +149,40 @@ def test_read_only():
     assert not back.flags.writeable
 
 
+class Versioned:
+    """Gives a Tensor's versioned capsule, whatever NumPy can do."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, *, max_version, **_):
+        return self.tensor.__dlpack__(max_version=max_version)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_the_read_only_flag_goes_both_ways(method):
+    x = np.ones(3, np.float32)
+    assert np.asarray(etrt.tensor(Versioned(etrt.tensor(x)))).flags.writeable
+    x.flags.writeable = False
+    fixed = etrt.tensor(Versioned(etrt.tensor(x)))
+    assert not np.asarray(fixed).flags.writeable
+    for given in (fixed, Versioned(etrt.tensor(x))):
+        with pytest.raises(etrt.ArgumentError, match="read-only"):
+            method("write_unplanned")([given, np.ones(3, np.float32)])
+
+
+def test_streams_of_host_memory():
+    """The array API standard: None, or -1 for no synchronization; numbers are for devices that have streams."""
+    t = etrt.tensor([1.0])
+    for stream in (None, -1):
+        assert names(t.__dlpack__(stream=stream)) == "dltensor"
+    for stream in (0, 1, 2, "x"):
+        with pytest.raises(BufferError, match="stream"):
+            t.__dlpack__(stream=stream)
+
+
 def test_no_code_for_some_dtypes():
     t = etrt.tensor(b"\1\2", dtype="bits8")
     with pytest.raises(BufferError, match="bits8"):
