@@ -440,7 +440,8 @@ ET_API et_status et_method_get_output(const et_method* method, size_t index, et_
 /* `values` has room for `count`, which must be et_method_output_count. */
 ET_API et_status et_method_get_outputs(const et_method* method, et_value* values, size_t count);
 /* Makes an output value (just got from `method`) keep its numbers: the method takes other memory for its next
- * run. The caller owns the hold and frees it with et_value_release, also after the method is gone. */
+ * run. The caller owns the hold and frees it with et_value_release, also after the method is gone.
+ * ET_INVALID_STATE: the method has run again since, or another thread is running it. */
 ET_API et_status et_value_hold(const et_method* method, et_value* value);
 
 /* ---- Operators and backends of your own -------------------------------------------------------------- */
