@@ -103,6 +103,7 @@ class Method {
   Status settle_inputs();
   Status settle_input(size_t index);
   Status run_steps();
+  WrittenArguments overlaps_to_watch(const Step& step) const;
   Status run_kernel(const BoundStep& step);
   Status call_kernel(const BoundStep& step, std::span<Value* const> args);
   Status check_guarded(const BoundStep& step) const;

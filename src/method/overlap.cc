@@ -49,8 +49,9 @@ bool any_written(uint64_t mask, size_t count, F&& f) {
   return false;
 }
 
+// Without the return slots, which hold the output again.
 size_t argument_count(WrittenArguments written, std::span<Value* const> args) {
-  return written.any == 0 ? 0 : std::min<size_t>(args.size(), 64);
+  return std::min(args.size(), written.count);
 }
 
 // Of an in-place elementwise call with sizes that may change: does no other argument change them?
@@ -87,10 +88,12 @@ WrittenArguments written_arguments(const Op& op) {
     return written;
   }
   const auto& arguments = schema_of(op).arguments;
-  for (size_t k = 0; k < arguments.size() && k < 64; ++k) {
+  const size_t count = std::min<size_t>(arguments.size(), 64);
+  for (size_t k = 0; k < count; ++k) {
     written.any |= uint64_t{arguments[k].written} << k;
     written.outputs |= uint64_t{arguments[k].written && arguments[k].keyword_only} << k;
   }
+  written.count = written.any != 0 ? count : 0;
   return written;
 }
 

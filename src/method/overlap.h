@@ -16,6 +16,7 @@ namespace etrt {
 
 // Which arguments an operator writes, by place; the return slot isn't among them.
 struct WrittenArguments {
+  size_t count = 0;  // of all arguments; 0: nothing to look at
   uint64_t any = 0;
   uint64_t outputs = 0;  // of these, what it overwrites whole and never reads
 };

@@ -78,10 +78,24 @@ Status ValueTable::fill(State& state) {
     ET_ASSIGN(State::Buffer * buffer, state.attach(*plan_, planned));
     place_state(*buffer, planned);
   }
+  find_movable();
+  return Status::Ok;
+}
+
+// Which values don't stay where the file has them.
+void ValueTable::find_movable() {
+  is_replaced_.resize(values_.size());
+  may_be_callers_.resize(values_.size());
   for (const int32_t index : plan_->replaced) {
     replaced_.emplace_back(index, (*this)[index]);
+    is_replaced_[static_cast<size_t>(index)] = true;
   }
-  return Status::Ok;
+  for (const InputPlan& input : plan_->inputs) {
+    may_be_callers_[static_cast<size_t>(input.value)] = true;
+    for (const auto& view : input.views) {
+      may_be_callers_[static_cast<size_t>(view.value)] = true;
+    }
+  }
 }
 
 Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
@@ -189,10 +203,31 @@ void ValueTable::settle_one(int32_t value, RunMemory& memory) {
 bool ValueTable::may_lack_memory(const Value& value) const {
   const auto index = static_cast<size_t>(&value - values_.data());
   const int32_t home = home_of_[index];
-  const bool replaced = std::any_of(replaced_.begin(), replaced_.end(),
-                                    [&](const auto& entry) { return static_cast<size_t>(entry.first) == index; });
-  return replaced || (home >= 0 && homes_[static_cast<size_t>(home)].fixed == nullptr &&
-                      homes_[static_cast<size_t>(home)].buffer < 0);
+  return is_replaced_[index] || (home >= 0 && homes_[static_cast<size_t>(home)].fixed == nullptr &&
+                                 homes_[static_cast<size_t>(home)].buffer < 0);
+}
+
+bool ValueTable::may_share_memory(const Value& a, const Value& b) const {
+  const auto i = static_cast<size_t>(&a - values_.data());
+  const auto j = static_cast<size_t>(&b - values_.data());
+  if (i == j || is_replaced_[i] || is_replaced_[j]) {
+    return true;
+  }
+  if (home_of_[i] < 0 || home_of_[j] < 0) {
+    return false;  // no tensor
+  }
+  const Home& first = homes_[static_cast<size_t>(home_of_[i])];
+  const Home& second = homes_[static_cast<size_t>(home_of_[j])];
+  // A caller may pass memory of the state; what lies in a run's memory is copied or kept out of the run.
+  if ((may_be_callers_[i] && (may_be_callers_[j] || second.fixed != nullptr)) ||
+      (may_be_callers_[j] && first.fixed != nullptr)) {
+    return true;
+  }
+  if (first.fixed != nullptr && second.fixed != nullptr) {
+    return first.fixed < second.fixed + second.size && second.fixed < first.fixed + first.size;
+  }
+  return first.fixed == nullptr && second.fixed == nullptr && first.buffer >= 0 && first.buffer == second.buffer &&
+         first.offset < second.offset + second.size && second.offset < first.offset + first.size;
 }
 
 void ValueTable::restore_replaced(RunMemory& memory) {

@@ -28,6 +28,9 @@ class ValueTable {
   // Is there a moment at which the tensor in `value` has no memory? Also true for a place that a run fills.
   bool may_lack_memory(const Value& value) const;
 
+  // Can the tensors in two places come to share memory, in any run? Only where that is sure: false.
+  bool may_share_memory(const Value& a, const Value& b) const;
+
   // Tensors that take a GrowingBuffer of a RunMemory.
   size_t growing_count() const { return growing_count_; }
 
@@ -51,6 +54,7 @@ class ValueTable {
   Status fill(State& state);
   Status add_tensor(size_t index, const fb::Tensor& tensor);
   void add_list(size_t index, Kind kind, std::vector<Value*> items);
+  void find_movable();
   void place_state(State::Buffer& buffer, const StateBuffer& planned);
   void settle(Home& home, RunMemory& memory);
   void set_file_sizes(Tensor& t);
@@ -62,6 +66,8 @@ class ValueTable {
   std::vector<Home> homes_;       // one a tensor
   std::vector<int32_t> home_of_;  // by value; -1: no tensor
   std::vector<std::pair<int32_t, Value>> replaced_;
+  std::vector<bool> is_replaced_;     // by value
+  std::vector<bool> may_be_callers_;  // by value: inputs and views of them, which may lie in a caller's memory
   size_t growing_count_ = 0;
 };
 
