@@ -682,13 +682,20 @@ Status Method::run_steps() {
 
 Status Method::run_kernel(const BoundStep& step) {
   const std::span<Value* const> args(step.args, step.arg_count);
-  Status status = step.guarded_count > 0 ? check_guarded(step) : Status::Ok;
-  if (status == Status::Ok && arguments_overlap(*step.op, step.written, args)) {
-    SeparateArguments separate(scratch_);
-    status = separate.make(*step.op, step.written, args);
-    status = status == Status::Ok ? call_kernel(step, separate.args()) : status;
-  } else if (status == Status::Ok) {
-    status = call_kernel(step, args);
+  if (step.guarded_count > 0) {
+    ET_TRY(check_guarded(step));
+  }
+  if (step.written.count > 0 && arguments_overlap(*step.op, step.written, args)) {
+    return call_separated(step, args);
+  }
+  return call_kernel(step, args);
+}
+
+Status Method::call_separated(const BoundStep& step, std::span<Value* const> args) {
+  SeparateArguments separate(scratch_);
+  Status status = separate.make(*step.op, step.written, args);
+  if (status == Status::Ok) {
+    status = call_kernel(step, separate.args());
   }
   scratch_.reset();
   return status;
@@ -696,8 +703,12 @@ Status Method::run_kernel(const BoundStep& step) {
 
 Status Method::call_kernel(const BoundStep& step, std::span<Value* const> args) {
   Call call(*step.op, args, scratch_, info_.name);
-  const Status status = step.op->shape != nullptr ? step.op->shape(call) : Status::Ok;
-  return status == Status::Ok ? step.op->kernel(call) : status;
+  Status status = step.op->shape != nullptr ? step.op->shape(call) : Status::Ok;
+  if (status == Status::Ok) {
+    status = step.op->kernel(call);
+  }
+  scratch_.reset();
+  return status;
 }
 
 Status Method::step_failed(Status status, size_t index) {

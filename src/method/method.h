@@ -105,6 +105,7 @@ class Method {
   Status run_steps();
   WrittenArguments overlaps_to_watch(const Step& step) const;
   Status run_kernel(const BoundStep& step);
+  Status call_separated(const BoundStep& step, std::span<Value* const> args);
   Status call_kernel(const BoundStep& step, std::span<Value* const> args);
   Status check_guarded(const BoundStep& step) const;
   Result<bool> condition(const Value& value) const;
