@@ -29,8 +29,8 @@ inline std::vector<std::string> operator_names() {
   return names;
 }
 
-// Arguments and results of an operator: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; "" of one without a schema, and
-// of one that there isn't.
+// Arguments and results of an operator: "(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"; "" of one without a schema,
+// and of one that there isn't.
 inline std::string operator_schema(const std::string& name) {
   const char* schema = et_operator_schema(name.c_str());
   return schema == nullptr ? "" : schema;
