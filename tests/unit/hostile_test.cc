@@ -1,6 +1,4 @@
 // Programs that mean harm: what a kernel reads is planned over what it writes, memory without end.
-#include "method/overlap.h"
-
 #include <doctest/doctest.h>
 
 #include <new>
@@ -8,6 +6,7 @@
 
 #include "core/error.h"
 #include "method/method.h"
+#include "method/overlap.h"
 #include "unit/program_builder.h"
 
 using namespace etrt;
