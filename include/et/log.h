@@ -8,7 +8,9 @@
 
 #include <et.h>
 
+#include <deque>
 #include <functional>
+#include <mutex>
 #include <string_view>
 
 namespace et {
@@ -37,7 +39,11 @@ inline void set_log_callback(LogCallback callback) {
   const auto call = [](int32_t level, const char* message, size_t size, void* user_data) {
     (*static_cast<LogCallback*>(user_data))(static_cast<LogLevel>(level), std::string_view(message, size));
   };
-  et_set_log_callback(call, new LogCallback(std::move(callback)));
+  static std::mutex mutex;
+  static auto* const kept = new std::deque<LogCallback>;  // never freed: threads may log while statics are destroyed
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(callback));
+  et_set_log_callback(call, &kept->back());
 }
 
 }  // namespace et

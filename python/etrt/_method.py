@@ -4,7 +4,7 @@ import sys
 from _thread import allocate_lock
 
 from etrt import _dtypes, _tensor
-from etrt._errors import ArgumentError, Error, INVALID_STATE, UnknownNameError, check, encoded, last_error
+from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, UnknownNameError, check, encoded, last_error
 from etrt._inputs import UNSET, Place, as_list, bind, is_torch
 from etrt._library import NULL, ffi, lib
 from etrt._owned import free_method, free_value
@@ -23,6 +23,14 @@ _NOTHING = object()
 
 # When tensors come out as torch tensors.
 NEVER, WHEN_GIVEN, WHEN_IMPORTED = range(3)
+
+
+def _flag(clone_outputs):
+    """A number or NumPy bool as a bool. f(x, y) would drop y in silence, were every object taken for a flag."""
+    if isinstance(clone_outputs, int) or type(clone_outputs).__name__ in ("bool_", "bool"):
+        return bool(clone_outputs)
+    raise ArgumentTypeError(
+        f"clone_outputs is a bool, not {type(clone_outputs).__name__}; several inputs are passed as one list, f([x, y])")
 
 
 class Runner:
@@ -63,6 +71,8 @@ class Runner:
 
     def run(self, inputs, clone_outputs=True, partial=False):
         """Gives inputs, runs, and returns the outputs."""
+        if clone_outputs is not True and clone_outputs is not False:
+            clone_outputs = _flag(clone_outputs)
         if not self._acquire(False):
             raise self.busy()
         try:
@@ -139,6 +149,8 @@ class Runner:
             self._release()
 
     def rerun(self, clone_outputs=True):
+        if clone_outputs is not True and clone_outputs is not False:
+            clone_outputs = _flag(clone_outputs)
         if not self._acquire(False):
             raise self.busy()
         try:
@@ -153,6 +165,8 @@ class Runner:
             self._release()
 
     def get_outputs(self, clone_outputs=True):
+        if clone_outputs is not True and clone_outputs is not False:
+            clone_outputs = _flag(clone_outputs)
         if not self._acquire(False):
             raise self.busy()
         try:

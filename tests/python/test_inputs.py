@@ -36,6 +36,15 @@ def test_every_run_reads_the_callers_memory(method, name, clone):
     assert (x[1] == 2.0).all() and (y == 5.0).all()
 
 
+def test_a_second_input_is_no_flag(method):
+    m = method("mul_add_planned_reuse")
+    x = f32(2.0)
+    for call in (lambda: m(x, x), lambda: m.execute([x, x], x), lambda: m.get_outputs("no")):
+        with pytest.raises(etrt.ArgumentError, match=r"several inputs are passed as one list, f\(\[x, y\]\)"):
+            call()
+    assert (np.asarray(m([x, x], np.bool_(True))[0]) == 5.0).all()
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_module_keeps_inputs_that_a_call_omits(module, name):
     m = module(name)
