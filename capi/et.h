@@ -302,8 +302,9 @@ typedef struct et_program_options {
 } et_program_options;
 
 /* Loads and verifies a program. The file stays mapped while the program lives; its structure is copied, so
- * that a file changed meanwhile can change a weight but nothing else. `options` may be NULL. The caller owns
- * *program and frees it with et_program_free.
+ * that a file changed meanwhile can change a weight but nothing else. One cut short meanwhile ends the process
+ * when weights beyond its end are read (SIGBUS): replace a file by renaming another over it. `options` may be NULL.
+ * The caller owns *program and frees it with et_program_free.
  * ET_ACCESS_FAILED: unreadable; ET_INVALID_PROGRAM: not a sound program; ET_INVALID_EXTERNAL_DATA or
  * ET_NOT_FOUND: what the .ptd files hold or lack. */
 ET_API et_status et_program_load_file(const char* path, const et_program_options* options, et_program** program);

@@ -38,8 +38,11 @@ Result<std::shared_ptr<const Plan>> plan_of(const et_program* program, const cha
   return program->loaded->plan(index);
 }
 
+std::string failed_to(const char* what, const Method* method) {
+  return format_text("Failed to {} method {}", what, method != nullptr ? method->info().name : "NULL");
+}
 std::string failed_to(const char* what, const et_method* method) {
-  return format_text("Failed to {} method {}", what, method != nullptr ? method->method->info().name : "NULL");
+  return failed_to(what, method != nullptr ? method->method.get() : nullptr);
 }
 
 // Adds the method's name to a failure.
@@ -250,10 +253,11 @@ et_status et_method_set_output(et_method* method, size_t index, const et_value* 
 }
 
 et_status et_method_execute(et_method* method) {
-  return guarded([&] { return failed_to("execute", method); },
+  // Freed meanwhile, the method ends with this call; the handle may be gone before it.
+  const std::shared_ptr<Method> alive = method != nullptr ? method->method : nullptr;
+  return guarded([&] { return failed_to("execute", alive.get()); },
                  [&]() -> Status {
-                   ET_TRY(require(method, "method"));
-                   const std::shared_ptr<Method> alive = method->method;  // freed meanwhile, it ends with this run
+                   ET_TRY(require(alive.get(), "method"));
                    return alive->execute();
                  });
 }

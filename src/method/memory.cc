@@ -22,7 +22,9 @@ Result<Arena> Arena::make(size_t size, const Allocator& allocator) {
   if (allocator.allocate != nullptr) {
     data = allocator.allocate(allocator.user_data, bytes, kAlignment);
     if (data != nullptr && reinterpret_cast<uintptr_t>(data) % kAlignment != 0) {
-      allocator.free(allocator.user_data, data, bytes);
+      if (allocator.free != nullptr) {
+        allocator.free(allocator.user_data, data, bytes);
+      }
       return fail(Status::MemoryAllocationFailed, "the allocator's memory is not aligned to {} bytes", kAlignment);
     }
     if (data != nullptr) {

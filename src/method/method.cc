@@ -472,6 +472,10 @@ Status Method::set_output(size_t index, const TensorArgument* memory) {
       return fail(Status::InvalidArgument, "output {} is given memory for {}{}, expected {}", index,
                   dtype_name(memory->dtype), sizes_text(memory->sizes), expected_text(info));
     }
+    if (memory->read_only) {
+      return fail(Status::InvalidArgument, "output {} is given memory that may only be read; pass writable memory",
+                  index);
+    }
     ET_ASSIGN(const int64_t numel, checked_numel(memory->sizes));
     if (memory->device_type != 0 || (memory->data == nullptr && numel > 0)) {
       return fail(Status::InvalidArgument, "output {} is given no memory of the CPU", index);

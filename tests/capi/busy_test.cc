@@ -17,6 +17,7 @@ namespace {
 struct Gate {
   std::atomic<bool> entered{false};
   std::atomic<bool> open{false};
+  std::atomic<bool> fails{false};
 };
 Gate gate;
 
@@ -24,6 +25,9 @@ et::Result<void> wait_at_gate(et::Call& call) {
   gate.entered = true;
   while (!gate.open) {
     std::this_thread::yield();
+  }
+  if (gate.fails) {
+    return et::Error(Status::InvalidArgument, "the gate stays shut");
   }
   const auto from = call.tensor(0)->values<float>().value();
   const auto to = call.tensor(2)->values<float>().value();
@@ -91,10 +95,13 @@ TEST_CASE("a method freed while another thread runs it goes away when that run e
   REQUIRE(et_method_set_input(method, 0, &kept) == ET_OK);
   et_status status = ET_INTERNAL;
   std::thread thread = run_to_gate(method, status);
+  SUBCASE("and succeeds") { gate.fails = false; }
+  SUBCASE("and fails: the text of its error needs the method too") { gate.fails = true; }
   et_method_free(method);
   gate.open = true;
   thread.join();
-  CHECK(status == ET_OK);
+  CHECK(status == (gate.fails ? ET_INVALID_ARGUMENT : ET_OK));
+  gate.fails = false;
 }
 
 TEST_CASE("methods that share a state run one at a time") {

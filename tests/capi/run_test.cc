@@ -157,6 +157,19 @@ TEST_CASE("an output in the caller's memory") {
   CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 26.0F));
 }
 
+TEST_CASE("an output is not written to memory that may only be read") {
+  et::Method method = mul_add();
+  const std::vector<float> room(6, -1.0F);
+  const et::Value value(Tensor::borrow(room.data(), {2, 3}));
+  et_value memory = value.raw();
+  memory.flags = ET_VALUE_READ_ONLY;
+  CHECK(et_method_set_output(method.raw(), 0, &memory) == ET_INVALID_ARGUMENT);
+  CHECK(std::string(et_last_error_text()).find("may only be read") != std::string::npos);
+  const std::vector<float> x(6, 2.0F);
+  REQUIRE(method.run({Tensor::borrow(x.data(), {2, 3}), Tensor::borrow(x.data(), {2, 3})}).ok());
+  CHECK(room[0] == -1.0F);
+}
+
 TEST_CASE("an output that is an input, in memory that overlaps it") {
   et::Method method = load_method("python/outputs.pte");  // output 3 is x
   std::vector<float> memory = {1, 2, 3, 0, 0, 0};
@@ -247,6 +260,17 @@ TEST_CASE("an allocator of the caller's") {
   counts.empty = true;
   check_error(et::Method::load(load("digits.pte"), "forward", {.allocator = &allocator}),
               Status::MemoryAllocationFailed, {"forward"});
+}
+
+TEST_CASE("an allocator that frees nothing, and gives misaligned memory") {
+  static std::vector<std::byte> memory(1 << 20);
+  et_allocator allocator{};
+  allocator.allocate = [](void*, size_t, size_t) -> void* {
+    const auto begin = reinterpret_cast<uintptr_t>(memory.data());
+    return memory.data() + (64 - begin % 64) + 1;
+  };
+  check_error(et::Method::load(load("digits.pte"), "forward", {.allocator = &allocator}),
+              Status::MemoryAllocationFailed, {"aligned to 64 bytes"});
 }
 
 TEST_CASE("a step limit") {
