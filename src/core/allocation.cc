@@ -6,7 +6,7 @@
 
 namespace etrt {
 namespace {
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kAlignment{kAllocationAlignment};
 thread_local size_t limit = 0;
 }  // namespace
 

@@ -5,6 +5,8 @@
 
 namespace etrt {
 
+inline constexpr size_t kAllocationAlignment = 64;
+
 // While it lives, allocate() on this thread refuses a block of more than `bytes`; 0: no limit.
 class AllocationLimit {
  public:

@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <new>
 
-#include "core/allocation.h"
-
 namespace etrt {
 namespace {
-constexpr size_t kAlign = 64;
+constexpr size_t kAlign = kAllocationAlignment;
 constexpr size_t kFirstBlock = 4096;
 }  // namespace
 

@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "core/allocation.h"
+
 namespace etrt {
 
 class Scratch {
@@ -24,7 +26,7 @@ class Scratch {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const { deallocate(p); }
   };
   struct Block {
     std::unique_ptr<std::byte, Free> data;

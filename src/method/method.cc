@@ -211,44 +211,12 @@ Status Method::bind_steps() {
     const auto first_guarded = static_cast<uint32_t>(guarded_.size());
     guard_reads(step);
     steps_.push_back({step.kind, step.arg_count, step.target, args_.data() + step.first_arg, step.op, delegate,
-                      first_guarded, static_cast<uint32_t>(guarded_.size()) - first_guarded, overlaps_to_watch(step)});
+                      first_guarded, static_cast<uint32_t>(guarded_.size()) - first_guarded,
+                      step.op != nullptr
+                          ? overlaps_to_watch(*step.op, *values_, {args_.data() + step.first_arg, step.arg_count})
+                          : WrittenArguments()});
   }
   return Status::Ok;
-}
-
-// The written arguments of a kernel, when any may share memory with another argument. Almost never: the exporter
-// plans each tensor a place of its own.
-WrittenArguments Method::overlaps_to_watch(const Step& step) const {
-  if (step.op == nullptr) {
-    return {};
-  }
-  const WrittenArguments written = written_arguments(*step.op);
-  std::vector<std::pair<const Value*, bool>> tensors;  // and whether it is written
-  for (uint32_t k = 0; k < std::min<size_t>(written.count, step.arg_count); ++k) {
-    const Value& v = *args_[step.first_arg + k];
-    const bool writes = (written.any >> k & 1U) != 0;
-    if (v.kind == Kind::TensorList || v.kind == Kind::OptionalTensorList) {
-      for (const Value* item : v.as_list->items) {
-        if (item != nullptr) {
-          tensors.emplace_back(item, writes);
-        }
-      }
-    } else {
-      tensors.emplace_back(&v, writes);
-    }
-  }
-  constexpr size_t kMany = 256;  // to compare each with each
-  if (tensors.size() > kMany) {
-    return written;
-  }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    for (size_t j = i + 1; j < tensors.size(); ++j) {
-      if ((tensors[i].second || tensors[j].second) && values_->may_share_memory(*tensors[i].first, *tensors[j].first)) {
-        return written;
-      }
-    }
-  }
-  return {};
 }
 
 // A tensor without planned memory has none until something writes it. Kernels may rely on their inputs having it.

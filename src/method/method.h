@@ -103,7 +103,6 @@ class Method {
   Status settle_inputs();
   Status settle_input(size_t index);
   Status run_steps();
-  WrittenArguments overlaps_to_watch(const Step& step) const;
   Status run_kernel(const BoundStep& step);
   Status call_separated(const BoundStep& step, std::span<Value* const> args);
   Status call_kernel(const BoundStep& step, std::span<Value* const> args);

@@ -80,8 +80,6 @@ bool spoils(const Op& op, const Tensor& written, const Tensor& read, std::span<V
 
 bool is_written(WrittenArguments written, size_t argument) { return (written.any >> argument & 1U) != 0; }
 
-}  // namespace
-
 WrittenArguments written_arguments(const Op& op) {
   WrittenArguments written;
   if ((op.facts & kAliases) != 0) {
@@ -95,6 +93,36 @@ WrittenArguments written_arguments(const Op& op) {
   }
   written.count = written.any != 0 ? count : 0;
   return written;
+}
+
+}  // namespace
+
+WrittenArguments overlaps_to_watch(const Op& op, const ValueTable& values, std::span<Value* const> args) {
+  const WrittenArguments written = written_arguments(op);
+  std::vector<std::pair<const Value*, bool>> places;  // and whether it is written
+  for (size_t k = 0; k < argument_count(written, args); ++k) {
+    if (!is_tensor_list(*args[k])) {
+      places.emplace_back(args[k], is_written(written, k));
+      continue;
+    }
+    for (const Value* item : args[k]->as_list->items) {
+      if (item != nullptr) {
+        places.emplace_back(item, is_written(written, k));
+      }
+    }
+  }
+  constexpr size_t kMany = 256;  // to compare each with each
+  if (places.size() > kMany) {
+    return written;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (size_t j = i + 1; j < places.size(); ++j) {
+      if ((places[i].second || places[j].second) && values.may_share_memory(*places[i].first, *places[j].first)) {
+        return written;
+      }
+    }
+  }
+  return {};
 }
 
 bool arguments_overlap(const Op& op, WrittenArguments written, std::span<Value* const> args) {

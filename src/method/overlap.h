@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "method/values.h"
 #include "ops/op.h"
 
 namespace etrt {
@@ -20,7 +21,9 @@ struct WrittenArguments {
   uint64_t any = 0;
   uint64_t outputs = 0;  // of these, what it overwrites whole and never reads
 };
-WrittenArguments written_arguments(const Op& op);
+// Of a call with these arguments; none when no written one can come to share memory with another, in any run. Mostly
+// so: the exporter plans each tensor a place of its own.
+WrittenArguments overlaps_to_watch(const Op& op, const ValueTable& values, std::span<Value* const> args);
 
 // Do written arguments share memory with any other? Cheap: what every call pays.
 // No: in-place calls of elementwise operators, and operators whose purpose is to share memory.

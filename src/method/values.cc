@@ -98,6 +98,20 @@ void ValueTable::find_movable() {
   }
 }
 
+namespace {
+
+// The sizes that the file gives, which fit the tensor's home; zeros where nobody could allocate them.
+void set_file_sizes(Tensor& t, const fb::Tensor& file) {
+  std::array<int64_t, kMaxRank> sizes{};
+  const auto initial = items_of(file.sizes());
+  if (tensor_nbytes(file).has_value()) {
+    std::copy(initial.begin(), initial.end(), sizes.begin());
+  }
+  t.set_sizes(std::span(sizes).first(initial.size()));
+}
+
+}  // namespace
+
 Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
   Tensor& t = tensors_.emplace_back();
   t.dtype = tensor_dtype(file);
@@ -107,12 +121,7 @@ Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
   t.value_index = static_cast<int32_t>(index);
   const auto dim_order = items_of(file.dim_order());
   std::copy(dim_order.begin(), dim_order.end(), t.dim_order_.begin());
-  std::array<int64_t, kMaxRank> initial{};
-  const bool bounded = tensor_nbytes(file).has_value();
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    initial[d] = bounded ? sizes[d] : 0;
-  }
-  t.set_sizes(std::span(initial).first(sizes.size()));
+  set_file_sizes(t, file);
 
   Home home;
   home.tensor = &t;
@@ -176,18 +185,10 @@ void ValueTable::settle(Home& home, RunMemory& memory) {
       t.data = nullptr;  // unwritten, see check_guarded
       t.capacity = 0;
     } else {
-      set_file_sizes(t);
+      set_file_sizes(
+          t, *plan_->method().values()->Get(static_cast<flatbuffers::uoffset_t>(t.value_index))->val_as_Tensor());
     }
   }
-}
-
-// The sizes that the file gives, which fit the tensor's home.
-void ValueTable::set_file_sizes(Tensor& t) {
-  const auto& file = *plan_->method().values()->Get(static_cast<flatbuffers::uoffset_t>(t.value_index));
-  std::array<int64_t, kMaxRank> sizes{};
-  const auto initial = items_of(file.val_as_Tensor()->sizes());
-  std::copy(initial.begin(), initial.end(), sizes.begin());
-  t.set_sizes(std::span(sizes).first(initial.size()));
 }
 
 void ValueTable::settle(RunMemory& memory) {

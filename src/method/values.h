@@ -57,7 +57,6 @@ class ValueTable {
   void find_movable();
   void place_state(State::Buffer& buffer, const StateBuffer& planned);
   void settle(Home& home, RunMemory& memory);
-  void set_file_sizes(Tensor& t);
 
   std::shared_ptr<const Plan> plan_;
   std::vector<Value> values_;  // never resized once filled: lists point into it

@@ -1,6 +1,7 @@
 // The reference plan: one step an instruction.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "plan/backend.h"
@@ -35,17 +36,16 @@ std::string present_backends() {
   return names.empty() ? "none is registered" : "registered are " + join(names);
 }
 
-// The memory buffers that the method wants somewhere else than on the CPU.
-std::vector<int32_t> buffers_on_devices(const fb::ExecutionPlan& method) {
-  std::vector<int32_t> found;
+// A memory buffer that the method wants somewhere else than on the CPU.
+std::optional<int32_t> buffer_on_device(const fb::ExecutionPlan& method) {
   if (method.non_const_buffer_device() != nullptr) {
     for (const auto* device : *method.non_const_buffer_device()) {
       if (device->device_type() != fb::DeviceType::CPU) {
-        found.push_back(device->buffer_idx());
+        return device->buffer_idx();
       }
     }
   }
-  return found;
+  return std::nullopt;
 }
 
 void count_missing(const fb::ExecutionPlan& method, std::map<std::string, int>& operators,
@@ -218,8 +218,8 @@ Status check_runnable(const Program& program, size_t method_index) {
   std::map<std::string, int> operators;
   std::map<std::string, int> backends;
   count_missing(program.method(method_index), operators, backends);
-  const std::vector<int32_t> elsewhere = buffers_on_devices(program.method(method_index));
-  if (operators.empty() && backends.empty() && elsewhere.empty()) {
+  const std::optional<int32_t> elsewhere = buffer_on_device(program.method(method_index));
+  if (operators.empty() && backends.empty() && !elsewhere) {
     return Status::Ok;
   }
   const std::string_view method = program.method_name(method_index);
@@ -238,11 +238,11 @@ Status check_runnable(const Program& program, size_t method_index) {
                method, program.name(), backends.size() == 1 ? "a backend" : "backends", join(with_counts(backends)),
                present_backends());
   }
-  if (!elsewhere.empty()) {
+  if (elsewhere) {
     (void)fail(Status::NotSupported,
                "method '{}' of {} plans its memory buffer {} on device CUDA, which isn't available here; export the "
                "program with memory planned on the CPU",
-               method, program.name(), elsewhere.front());
+               method, program.name(), *elsewhere);
   }
   return !operators.empty() ? Status::OperatorMissing : !backends.empty() ? Status::NotFound : Status::NotSupported;
 }

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "method/method.h"
 #include "method/overlap.h"
-#include "unit/program_builder.h"
+#include "unit/method_builder.h"
 
 using namespace etrt;
 using namespace etrt::test;
@@ -37,39 +37,18 @@ struct OneMethod {
 };
 
 std::shared_ptr<Method> load(const OneMethod& spec, const MethodOptions& options = {}) {
-  MethodSpec method{.values = spec.values,
-                    .inputs = spec.inputs,
-                    .outputs = spec.outputs,
-                    .operators = spec.operators,
-                    .instructions = spec.instructions,
-                    .buffer_sizes = {0, 1024}};
-  FileSpec file;
-  file.methods = {method};
-  auto program = Program::load(Source::copy(build_program(file), "a test program"));
-  REQUIRE(program.ok());
-  auto plan = plan_as_exported(*program, 0);
-  REQUIRE(plan.ok());
-  auto loaded = Method::load(*plan, options);
-  REQUIRE(loaded.ok());
-  return *loaded;
+  return load_method({.values = spec.values,
+                      .inputs = spec.inputs,
+                      .outputs = spec.outputs,
+                      .operators = spec.operators,
+                      .instructions = spec.instructions,
+                      .buffer_sizes = {0, 1024}},
+                     options);
 }
 
 template <class T>
 void set(Method& method, size_t index, std::vector<T>& data, std::vector<int64_t> sizes) {
-  Argument argument;
-  argument.kind = Kind::Tensor;
-  argument.as_tensor.dtype = std::is_same_v<T, float> ? DType::Float32 : DType::Int64;
-  argument.as_tensor.data = data.data();
-  argument.as_tensor.sizes = sizes;
-  REQUIRE(method.set_input(index, argument) == Status::Ok);
-}
-
-template <class T>
-std::vector<T> output(const Method& method, size_t index = 0) {
-  const auto value = method.output(index);
-  REQUIRE(value.ok());
-  const Tensor& t = *(*value)->as_tensor;
-  return {t.as<const T>(), t.as<const T>() + t.numel()};
+  set_tensor(method, index, std::is_same_v<T, float> ? DType::Float32 : DType::Int64, data.data(), sizes);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/error.h"
-#include "unit/program_builder.h"
+#include "unit/method_builder.h"
 
 using namespace etrt;
 using namespace etrt::test;
@@ -45,47 +45,23 @@ std::shared_ptr<Method> method_of(std::vector<ValueSpec> values, std::vector<int
       {"aten::neg", "out"}, {"aten::add", "out"}, {"aten::copy_", ""}, {"executorch_prim::et_view", "default"}};
   method.instructions = std::move(instructions);
   method.buffer_sizes = {0, 128};
-  FileSpec file;
-  file.methods = {method};
-  auto program = Program::load(Source::copy(build_program(file), "a test program"));
-  REQUIRE(program.ok());
-  auto plan = plan_as_exported(*program, 0);
-  REQUIRE(plan.ok());
-  auto loaded = Method::load(*plan, options);
-  REQUIRE(loaded.ok());
-  return *loaded;
+  return load_method(method, options);
 }
 
 void set(Method& method, size_t index, float* data, std::span<const int64_t> sizes = kTwo) {
-  Argument argument;
-  argument.kind = Kind::Tensor;
-  argument.as_tensor.data = data;
-  argument.as_tensor.sizes = sizes;
-  REQUIRE(method.set_input(index, argument) == Status::Ok);
+  set_tensor(method, index, DType::Float32, data, sizes);
 }
 
 ValueSpec flag_tensor() { return ValueSpec::of(TensorSpec{.dtype = static_cast<int>(DType::Bool), .sizes = {1}}); }
 
 void set_flag(Method& method, size_t index, bool& flag) {
   constexpr std::array<int64_t, 1> kOne = {1};
-  Argument argument;
-  argument.kind = Kind::Tensor;
-  argument.as_tensor.data = &flag;
-  argument.as_tensor.dtype = DType::Bool;
-  argument.as_tensor.sizes = kOne;
-  REQUIRE(method.set_input(index, argument) == Status::Ok);
-}
-
-std::vector<float> output(const Method& method, size_t index = 0) {
-  const auto value = method.output(index);
-  REQUIRE(value.ok());
-  const Tensor& t = *(*value)->as_tensor;
-  return {t.as<const float>(), t.as<const float>() + t.numel()};
+  set_tensor(method, index, DType::Bool, &flag, kOne);
 }
 
 std::vector<float> run(Method& method) {
   REQUIRE(method.execute() == Status::Ok);
-  return output(method);
+  return output<float>(method);
 }
 
 }  // namespace
