@@ -36,13 +36,19 @@ flatbuffers::uoffset_t table_index(T index) {
   return static_cast<flatbuffers::uoffset_t>(index);
 }
 
+// A path is quoted where it stands in messages.
+std::string_view unquoted(std::string_view name) {
+  const bool quoted = name.size() >= 2 && name.front() == '"' && name.back() == '"';
+  return quoted ? name.substr(1, name.size() - 2) : name;
+}
+
 class Description {
  public:
   explicit Description(const LoadedProgram& loaded) : loaded_(loaded), program_(*loaded.program()) {}
 
   std::string json() {
     out_.object([&] {
-      out_.field("name", program_.name());
+      out_.field("name", unquoted(program_.name()));
       out_.field("schema_version", program_.root().version());
       out_.key("data_files").array([&] {
         for (const std::string_view name : program_.data_file_names()) {

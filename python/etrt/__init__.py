@@ -9,7 +9,7 @@ Importing etrt imports neither NumPy nor torch.
 """
 
 from etrt._library import lib as _lib, library_path, text as _text
-from etrt._errors import ArgumentError, Error, LoadError, Status
+from etrt._errors import ArgumentError, Error, LoadError, Status, whole_number as _whole_number
 from etrt._make import tensor
 from etrt._meta import MethodMeta, TensorInfo
 from etrt._method import Method
@@ -25,9 +25,7 @@ __version__ = _text(_lib.et_version())
 
 def set_thread_count(n):
     """Threads that kernels may use, the calling one included."""
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ArgumentError(f"the number of threads must be an int of at least 1, not {n!r}")
-    _lib.et_set_thread_count(n)
+    _lib.et_set_thread_count(_whole_number(n, "the number of threads", 1, 1024))
 
 
 def thread_count():
@@ -37,9 +35,7 @@ def thread_count():
 
 def set_seed(n):
     """Makes random operators repeat: the same seed and calls give the same numbers."""
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentError(f"a seed is an int, not {n!r}")
-    _lib.et_set_seed(n % 2**64)
+    _lib.et_set_seed(_whole_number(n, "a seed", -(2**63)) % 2**64)
 
 
 def register_operator(name, function):

@@ -2,7 +2,7 @@
 
 import ctypes
 
-from etrt._errors import NOT_SUPPORTED, ArgumentBufferError, last_error
+from etrt._errors import NOT_SUPPORTED, ArgumentBufferError, ArgumentTypeError, last_error, shown, whole_number
 from etrt._library import NULL, ffi, lib
 from etrt._owned import free_value
 from etrt._tensor import VALUE, clone
@@ -62,12 +62,13 @@ def take(capsule):
 def export(tensor, stream, max_version, dl_device, copy):
     """Tensor.__dlpack__."""
     device = tensor.__dlpack_device__()
-    if dl_device is not None and tuple(dl_device) != device:
-        if tuple(dl_device) != (_DLPACK_CPU, 0) or copy is False:
-            raise ArgumentBufferError(f"the tensor is on {tensor.device}; DLPack device {tuple(dl_device)} is not possible here")
+    dl_device, max_version = _pair(dl_device, "dl_device"), _pair(max_version, "max_version")
+    if dl_device not in (None, device):
+        if dl_device != (_DLPACK_CPU, 0) or copy is False:
+            raise ArgumentBufferError(f"the tensor is on {tensor.device}; DLPack device {dl_device} is not possible here")
         tensor, copy = tensor.to_host(), False
-    if device[0] == _DLPACK_CPU and stream not in (None, -1):
-        raise ArgumentBufferError(f"stream={stream} given for a tensor in host memory; it must be None")
+    if device[0] == _DLPACK_CPU and stream is not None and not (isinstance(stream, int) and stream == -1):
+        raise ArgumentBufferError(f"stream={shown(stream)} given for a tensor in host memory; it must be None")
     if copy:
         tensor = clone(tensor)
     versioned = max_version is not None and max_version[0] >= 1
@@ -78,6 +79,17 @@ def export(tensor, stream, max_version, dl_device, copy):
         flags = ffi.cast("dl_managed_versioned *", managed)
         flags.flags |= (_READ_ONLY if tensor._readonly else 0) | (_IS_COPIED if copy else 0)
     return _new(int(ffi.cast("uintptr_t", managed)), _VERSIONED if versioned else _PLAIN, _destroy)
+
+
+def _pair(x, what):
+    """Two ints, such as a DLPack device or version; None stays None."""
+    if x is None:
+        return None
+    try:
+        first, second = x
+    except Exception:
+        raise ArgumentTypeError(f"{what} must be a pair of ints or None, not {shown(x)}") from None
+    return whole_number(first, what), whole_number(second, what)
 
 
 def capsule_of_value(value):

@@ -1,5 +1,7 @@
 """Exceptions. Each carries the status of the C call that failed, or the one it would have had."""
 
+from operator import index
+
 from etrt._library import NULL, ffi, lib, text
 
 
@@ -109,12 +111,45 @@ def last_error(status, kind=Error):
     taken = ffi.gc(taken, lib.et_error_free)
     argument = lib.et_error_argument(taken)
     return kind(
-        text(lib.et_error_text(taken)),
+        _in_python(text(lib.et_error_text(taken))),
         status,
         text(lib.et_error_method(taken)) or None,
         text(lib.et_error_operator(taken)) or None,
         argument if argument >= 0 else None,
     )
+
+
+# Texts of the C library name its functions; in Python they are called otherwise.
+_NAMES = {"et_register_operator": "etrt.register_operator", "et_register_backend": "et_register_backend (in C)"}
+
+
+def _in_python(words):
+    for name, ours in _NAMES.items():
+        words = words.replace(name, ours)
+    return words
+
+
+def whole_number(x, what, least=0, most=2**64 - 1):
+    """An int argument, of any type that Python takes for one."""
+    try:
+        number = index(x)
+    except Exception:
+        raise ArgumentTypeError(f"{what} must be an int, not {shown(x)}") from None
+    if isinstance(x, bool) or not least <= number <= most:
+        raise ArgumentError(f"{what} must be an int from {least} to {most}, not {shown(x)}")
+    return number
+
+
+def shown(x):
+    """What was passed, for messages: short, and whatever its repr does."""
+    try:
+        text = repr(x)
+    except Exception:
+        text = "?"
+    kind = type(x).__name__
+    if not isinstance(x, (int, float, str, bytes, type(None))) and not text.startswith((kind, "<")):
+        text = f"{kind} {text}"
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def encoded(name, what):

@@ -45,6 +45,13 @@ class Place:
     def refuse(self, text, kind=ArgumentError, status=lib.ET_INVALID_ARGUMENT):
         return kind(f"Input {self.index} for method {self.method} {text}", status, self.method, None, self.index)
 
+    def unsupported(self, x):
+        return ArgumentTypeError(
+            f"Unsupported python type {type(x)}. Ensure that inputs are passed as a flat list of tensors. Input {self.index} for "
+            f"method {self.method} may be an array, a buffer, a DLPack or torch tensor, an etrt.Tensor, a number, a str or None",
+            INVALID_TYPE, self.method, None, self.index,
+        )
+
 
 class Unset:
     """The input that was not given yet."""
@@ -144,33 +151,43 @@ class Owner:
         array = _ndarray()
         if array is None or not isinstance(x, array):
             return None
-        while isinstance(x.base, array):
-            x = x.base
-        return cls(x) if x.flags.owndata else None
+        base = array.base.__get__
+        while isinstance(base(x), array):
+            x = base(x)
+        return cls(x) if array.flags.__get__(x).owndata else None
 
     def _facts(self):
-        return self.array.__array_interface__["data"][0], self.array.nbytes
+        array = _base_array(self.array)
+        return array.__array_interface__["data"][0], array.nbytes
 
     def moved(self):
         return self._facts() != self.facts
 
 
+def _base_array(x):
+    """An array, or a plain view of one of a subclass, which may say of itself what it likes."""
+    array = _ndarray()
+    return x if type(x) is array else array.view(x, array)
+
+
 class NumpyArray(Memory):
-    __slots__ = ("byte_strides", "dense", "numpy_dtype", "owner", "keeps_writes")
+    __slots__ = ("byte_strides", "dense", "numpy_dtype", "owner", "keeps_writes", "writeable")
     what = "array"
 
     def __init__(self, x, place):
         self.object = x
         self.keep = None
+        masked = sys.modules.get("numpy.ma")
+        if masked is not None and isinstance(x, masked.MaskedArray):
+            raise place.refuse("is a masked array, and the mask would be lost; pass x.filled(...) or x.data")
+        given_type, x = type(x), _base_array(x)
         dtype = x.dtype
         code = _dtypes.dtype_of_numpy(dtype)
         if code is None:
             raise place.refuse(_numpy_remedy(x, dtype))
-        masked = sys.modules.get("numpy.ma")
-        if masked is not None and isinstance(x, masked.MaskedArray):
-            raise place.refuse("is a masked array, and the mask would be lost; pass x.filled(...) or x.data")
         shape, strides, itemsize = x.shape, x.strides, dtype.itemsize
-        if place.keeps_writes and not x.flags.writeable:
+        self.writeable = x.flags.writeable
+        if place.keeps_writes and not self.writeable:
             raise place.refuse("is a read-only array, and the program writes this input in place; pass x.copy()")
         words = _raw_words(place, code, shape, strides, numpy=True)
         want = place.dtype
@@ -190,7 +207,7 @@ class NumpyArray(Memory):
         self.grab = _from_buffer if self.dense and _exports(x) else _address_of_array
         self.pointer = self.grab(x)
         self.owner = None if x.base is None else Owner.of(x.base)
-        plain = self.grab is _from_buffer and words is None and not place.keeps_writes and type(x) is _ndarray()
+        plain = self.grab is _from_buffer and words is None and not place.keeps_writes and given_type is type(x)
         self.type, self.dtype = (type(x), dtype) if plain else (None, None)
 
     def fill(self, value):
@@ -201,7 +218,7 @@ class NumpyArray(Memory):
         self.shape = shape
 
     def changed(self):
-        x = self.object
+        x = _base_array(self.object)
         if x.shape != self.shape:
             return _difference("shape", self.shape, x.shape)
         if x.dtype is not self.numpy_dtype and x.dtype != self.numpy_dtype:
@@ -258,13 +275,26 @@ def _raw_words(place, code, shape, strides, numpy=False):
 # ---- torch -------------------------------------------------------------------------------------------------
 
 
+def _base_tensor(x, torch):
+    """A torch tensor, or a plain view of one of a subclass, which may say of itself what it likes."""
+    if type(x) is torch.Tensor or type(x) is torch.nn.Parameter:
+        return x
+    with torch._C.DisableTorchFunctionSubclass():
+        return torch.Tensor.as_subclass(x, torch.Tensor)
+
+
 class TorchTensor(Memory):
-    __slots__ = ("torch_dtype", "device_", "torch_strides")
+    __slots__ = ("torch_dtype", "device_", "torch_strides", "torch")
     what = "torch tensor"
 
     def __init__(self, x, place, torch):
-        self.object = x
+        self.object, self.torch = x, torch
         self.keep = None
+        given_type = type(x)
+        try:
+            x = _base_tensor(x, torch)
+        except Exception as error:
+            raise place.refuse(f"is a {given_type.__name__}, which is no plain tensor: {error}") from None
         device = x.device
         if device.type not in ("cpu", "cuda"):
             raise place.refuse(
@@ -292,7 +322,7 @@ class TorchTensor(Memory):
             raise place.refuse(f"has no memory of its own: {error}") from None
         if self.pointer == NULL and product(shape):
             raise place.refuse("has no memory: its storage is not allocated")
-        self.type, self.dtype = type(x), x.dtype
+        self.type, self.dtype = (given_type, x.dtype) if given_type is type(x) else (None, None)
 
     def device(self):
         return (CPU, 0) if self.device_.type == "cpu" else (lib.ET_DEVICE_CUDA, self.device_.index or 0)
@@ -305,7 +335,7 @@ class TorchTensor(Memory):
         return _cast(_VOID, x.data_ptr())
 
     def changed(self):
-        x = self.object
+        x = _base_tensor(self.object, self.torch)
         if x.shape != self.shape:
             return _difference("shape", self.shape, tuple(x.shape))
         if x.dtype is not self.torch_dtype:
@@ -482,11 +512,7 @@ def bind(x, place):
         return Buffer(x, place, view)
     if hasattr(x, "__dlpack__"):
         return DlpackTensor(x, place)
-    raise ArgumentTypeError(
-        f"Unsupported python type {type(x)}. Ensure that inputs are passed as a flat list of tensors. Input {place.index} for "
-        f"method {place.method} may be an array, a buffer, a DLPack or torch tensor, an etrt.Tensor, a number, a str or None",
-        INVALID_TYPE, place.method, None, place.index,
-    )
+    raise place.unsupported(x)
 
 
 def _numpy_scalar(x, place, numpy):
@@ -518,7 +544,10 @@ def as_list(inputs):
     if isinstance(inputs, Sequence) and not isinstance(inputs, str) or (
         hasattr(inputs, "__getitem__") and hasattr(inputs, "__len__") and not isinstance(inputs, (Mapping, str))
     ):
-        return list(inputs)
+        try:
+            return list(inputs)
+        except Exception:
+            pass
     raise ArgumentTypeError(
         f"Inputs must be a tensor buffer or a flat sequence of inputs, not {type(inputs).__name__}; pass [x] for one input"
     )

@@ -3,7 +3,7 @@
 import struct
 
 from etrt import _dtypes, _inputs
-from etrt._errors import ArgumentError, ArgumentTypeError
+from etrt._errors import ArgumentError, ArgumentTypeError, shown
 from etrt._library import ffi, lib
 from etrt._tensor import Tensor, clone, convert, is_row_major, over, product
 
@@ -16,6 +16,11 @@ class _Anywhere:
     @staticmethod
     def refuse(text, kind=ArgumentError, status=lib.ET_INVALID_ARGUMENT):
         return kind(f"the object given to etrt.tensor {text}", status)
+
+    @staticmethod
+    def unsupported(x):
+        return ArgumentTypeError(f"etrt.tensor makes no tensor of {shown(x)}; pass an array, a buffer, a DLPack or torch tensor, or "
+                                 "nested lists of numbers")
 
 
 def tensor(source, dtype=None, shape=None):
@@ -32,7 +37,7 @@ def tensor(source, dtype=None, shape=None):
     wanted = None if dtype is None else _dtypes.find(dtype)
     if wanted is not None and isinstance(source, (bytes, bytearray)) or _is_flat_bytes(source, wanted):
         return _of_words(source, wanted, shape)
-    if isinstance(source, (bool, int, float, complex, list, tuple)) and not hasattr(source, "dtype"):
+    if isinstance(source, (bool, int, float, complex, list, tuple, range)) and not hasattr(source, "dtype"):
         made = _of_numbers(source, wanted)
     else:
         made = _of_array(source, wanted)
@@ -63,7 +68,7 @@ def _shape(shape):
     try:
         sizes = tuple([s.__index__() for s in ((shape,) if isinstance(shape, int) else shape)])
     except (TypeError, AttributeError):
-        raise ArgumentTypeError(f"a shape is a sequence of ints, not {shape!r}") from None
+        raise ArgumentTypeError(f"a shape is a sequence of ints, not {shown(shape)}") from None
     if any(s < 0 for s in sizes):
         raise ArgumentError(f"a shape has no negative sizes: {list(sizes)}")
     return sizes
@@ -75,7 +80,7 @@ def _of_array(source, wanted):
     else:
         bound = _inputs.bind(source, _Anywhere)
         if isinstance(bound, _inputs.Scalar):
-            raise ArgumentTypeError(f"etrt.tensor makes no tensor of {type(source).__name__}")
+            raise _Anywhere.unsupported(source)
         made = over(bound.pointer, _dtypes.BY_CODE[bound.code], bound.shape, bound.strides, bound, _readonly(source, bound),
                     *bound.device())
         made._source = bound
@@ -92,7 +97,7 @@ def _of_array(source, wanted):
 
 def _readonly(source, bound):
     if isinstance(bound, _inputs.NumpyArray):
-        return not bound.object.flags.writeable
+        return not bound.writeable
     if isinstance(bound, _inputs.Buffer):
         return bound.keep.readonly
     return isinstance(bound, _inputs.DlpackTensor) and bound.readonly
@@ -133,14 +138,19 @@ def _of_numbers(source, wanted):
     return made if made.dtype is wanted else convert(made, wanted)
 
 
-def _flatten(source, flat):
+_MAX_RANK = 16  # of a program's tensors
+
+
+def _flatten(source, flat, depth=0):
     """Appends the numbers of nested lists; returns their shape."""
-    if not isinstance(source, (list, tuple)):
+    if depth > _MAX_RANK:
+        raise ArgumentError(f"lists nested more than {_MAX_RANK} deep, or in themselves, are no tensor")
+    if not isinstance(source, (list, tuple, range)):
         if not isinstance(source, (bool, int, float, complex)):
             raise ArgumentTypeError(f"etrt.tensor takes lists of numbers, not of {type(source).__name__}")
         flat.append(source)
         return ()
-    shapes = [_flatten(item, flat) for item in source]
+    shapes = [_flatten(item, flat, depth + 1) for item in source]
     if any(s != shapes[0] for s in shapes):
         raise ArgumentError("etrt.tensor takes lists of equal lengths")
     return (len(source), *(shapes[0] if shapes else ()))

@@ -1,7 +1,7 @@
 """MethodMeta and TensorInfo: what a program says of a method, without loading it."""
 
 from etrt import _dtypes
-from etrt._errors import ArgumentError, ArgumentIndexError, UnknownNameError, encoded, last_error
+from etrt._errors import ArgumentError, ArgumentIndexError, UnknownNameError, encoded, last_error, whole_number
 from etrt._inputs import KIND_NAMES
 from etrt._library import ffi, lib, text
 
@@ -103,17 +103,15 @@ class MethodMeta:
         return self._tensor("attribute", index, lib.et_program_attribute_info, self._counts[2])
 
     def input_value(self, index):
-        """The value that an int, float, bool or str input was exported with; None for None. Only this value may be passed."""
+        """The value that an int, float or bool input was exported with, which alone may be passed. None where the file has none: for
+        a number that stays dynamic, a str or None. Any number, str or None may be passed there; it can't be compared."""
         info = self._info("input", index, lib.et_program_input_info, self._counts[0])
         if info.kind == lib.ET_KIND_TENSOR:
             raise ArgumentError(f"input {index} of method {self._name} is a tensor and has no fixed value", argument=index)
         return fixed_value(info)
 
     def _info(self, what, index, ask, count):
-        try:
-            position = index.__index__()
-        except AttributeError:
-            raise TypeError(f"{what} index must be an int, not {type(index).__name__}") from None
+        position = whole_number(index, f"{what} index", -(2**63))
         if not 0 <= position < count:
             raise ArgumentIndexError(f"Cannot get {what} tensor meta at {index}: index {index} out of range. "
                                      f"num_{what}s: {count}", method=self._name, argument=position)

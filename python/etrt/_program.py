@@ -4,11 +4,14 @@ import enum
 import os
 from _thread import allocate_lock
 
-from etrt._errors import ArgumentError, ArgumentTypeError, LoadError, NotImplementedYetError, check, encoded, last_error
+from etrt._errors import (
+    ArgumentError, ArgumentTypeError, LoadError, NotImplementedYetError, check, encoded, last_error, shown, whole_number,
+)
 from etrt._library import NULL, ffi, lib, text
 from etrt._meta import method_meta
 from etrt._method import WHEN_GIVEN, Runner, method
-from etrt._owned import free_state, freeing
+from etrt._owned import freeing
+from etrt._state import State, new_state
 
 
 class Verification(enum.Enum):
@@ -62,6 +65,16 @@ def _is_path(x):
     return isinstance(x, (str, os.PathLike))
 
 
+def _data_list(data):
+    if _is_path(data) or _is_buffer(data) or hasattr(data, "read"):
+        return [data]
+    try:
+        return list(data)
+    except TypeError:
+        raise ArgumentTypeError("data must be a .ptd file or a list of them, each a path, bytes or a file opened in binary mode "
+                                f"('rb'), not {shown(data)}") from None
+
+
 def _path(path):
     """A path as the C library takes it."""
     path = os.fspath(path)
@@ -86,9 +99,7 @@ class Handle:
         options.verification = _verification(verification)
         paths, contents = [], []
         if type(data) is not tuple or data:
-            if _is_path(data) or _is_buffer(data) or hasattr(data, "read"):
-                data = [data]
-            data = list(data)
+            data = _data_list(data)
             paths = [_path(d) for d in data if _is_path(d)]
             contents = [_Contents(d, "data in memory") for d in data if not _is_path(d)]
             path_array = ffi.new("char *[]", paths)
@@ -142,20 +153,14 @@ class Handle:
         return False
 
 
-def new_state():
-    made = ffi.new("et_state **")
-    check(lib.et_state_new(made))
-    return ffi.gc(made[0], free_state)
-
-
 def _verification(level):
     if type(level) is Verification:
         return level._value_
     try:
-        return Verification(level).value
+        return Verification(whole_number(level, "verification")).value
     except ValueError:
         raise ArgumentError("verification must be Verification.Minimal or Verification.InternalConsistency, "
-                            f"not {level!r}") from None
+                            f"not {shown(level)}") from None
 
 
 _PLANS = {None: lib.ET_PLAN_DEFAULT, "as_exported": lib.ET_PLAN_AS_EXPORTED, "optimized": lib.ET_PLAN_OPTIMIZED}
@@ -178,16 +183,19 @@ class Program:
     def load_method(self, name, *, plan=None, state=None, memory_limit=0, step_limit=0):
         """A new Method each time, with memory of its own; weights are shared.
 
-        plan          "as_exported" or "optimized"; None for the default
+        plan          "as_exported" or None, which today are the same ("optimized" is refused as long as there is none)
         state         an etrt.State to share. Without one the method gets its own, unless a named buffer occurs in
                       more than one method of the program: then all of them share one
         memory_limit  bytes that the method may need, weights excepted; 0 for no limit
         step_limit    instructions of one run; 0 for ten million
         """
-        if plan not in _PLANS:
-            raise ArgumentError(f"plan must be 'as_exported' or 'optimized', not {plan!r}")
+        if not isinstance(plan, (str, type(None))) or plan not in _PLANS:
+            raise ArgumentError(f"plan must be 'as_exported' or None, not {shown(plan)}")
+        if not isinstance(state, (State, type(None))):
+            raise ArgumentTypeError(f"state must be an etrt.State or None, not {shown(state)}")
         runner = self._handle.load(name, self._torch, self._handle.shared_state() if state is None else state._handle,
-                                   plan=_PLANS[plan], memory_limit=memory_limit, step_limit=step_limit)
+                                   plan=_PLANS[plan], memory_limit=whole_number(memory_limit, "memory_limit"),
+                                   step_limit=whole_number(step_limit, "step_limit"))
         if state is not None:
             state._keep.append(self._handle)
         return method(runner)

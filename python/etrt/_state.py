@@ -1,9 +1,15 @@
 """State: the buffers that live from run to run."""
 
 from etrt import _dtypes
-from etrt._errors import ArgumentError, UnknownNameError, check
+from etrt._errors import ArgumentError, UnknownNameError, check, shown
 from etrt._library import ffi, lib, text
 from etrt._owned import free_state
+
+
+def new_state():
+    made = ffi.new("et_state **")
+    check(lib.et_state_new(made))
+    return ffi.gc(made[0], free_state)
 
 
 class State:
@@ -13,8 +19,6 @@ class State:
     __slots__ = ("_handle", "_keep", "__weakref__")
 
     def __init__(self):
-        from etrt._program import new_state
-
         self._handle, self._keep = new_state(), []
 
     def names(self):
@@ -28,7 +32,7 @@ class State:
         return iter(self.names())
 
     def __contains__(self, name):
-        return name in self.names()
+        return isinstance(name, str) and name in self.names()
 
     def __getitem__(self, name):
         index, info = self._find(name)
@@ -67,13 +71,19 @@ class State:
 
     def _find(self, name):
         names = self.names()
-        if name not in names:
-            raise UnknownNameError(f"the state has no buffer {name!r}; there are: {', '.join(names) or 'none'}")
+        if not isinstance(name, str) or name not in names:
+            raise UnknownNameError(f"the state has no buffer {shown(name)}; there are: {', '.join(names) or 'none'}{_unnamed(names)}")
         index = names.index(name)
         return index, self._info(index)
 
     def __repr__(self):
         return f"<etrt.State with {', '.join(self.names()) or 'no buffers'}>"
+
+
+def _unnamed(names):
+    if any(name.startswith("#") for name in names):
+        return '. "#method/value" stands for a buffer without a name: export with emit_mutable_buffer_names=True'
+    return ""
 
 
 def _state(handle, keep):

@@ -1,7 +1,9 @@
 """Tensor: typed, shaped memory, as methods return it."""
 
+import struct
+
 from etrt import _dtypes
-from etrt._errors import NOT_SUPPORTED, ArgumentError, ArgumentTypeError, check
+from etrt._errors import NOT_SUPPORTED, ArgumentError, ArgumentTypeError, check, shown
 from etrt._library import NULL, ffi, lib
 from etrt._owned import free_value
 
@@ -123,8 +125,17 @@ class Tensor:
 
     def __len__(self):
         if not self._shape:
-            raise TypeError("len() of a tensor without dimensions")
+            raise ArgumentTypeError("len() of a tensor without dimensions")
         return self._shape[0]
+
+    def __getitem__(self, key):
+        """A view with Python's and NumPy's basic indexing: ints, slices, `...` and None. All dimensions given: a Python number."""
+        from etrt import _indexing
+
+        return _indexing.get(self, key)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
 
     # ---- Its contents ------------------------------------------------------------------------------------
 
@@ -172,7 +183,7 @@ class Tensor:
     def __index__(self):
         value = self.item()
         if not isinstance(value, int):
-            raise TypeError(f"a {self._dtype} tensor is no index")
+            raise ArgumentTypeError(f"a {self._dtype} tensor is no index")
         return int(value)
 
     def __repr__(self):
@@ -181,7 +192,7 @@ class Tensor:
             if self.device != "cpu":
                 return f"Tensor({about}, device={self.device})"
             if product(self._shape) <= 64:
-                return f"Tensor({self.tolist()}, {about})"
+                return f"Tensor({_short(self.tolist(), self._dtype)}, {about})"
         except Exception:
             pass
         return f"Tensor({about})"
@@ -259,7 +270,7 @@ class Tensor:
 
         array = numpy.asarray(_Exported(self))
         if dtype is not None:
-            wanted = numpy.dtype(dtype)
+            wanted = _numpy_dtype(dtype, numpy)
             if self._dtype.native or wanted == array.dtype:
                 changes = wanted != array.dtype
             elif wanted.name == self._dtype:  # ml_dtypes
@@ -273,7 +284,7 @@ class Tensor:
                 )
             if changes:
                 if copy is False:
-                    raise ValueError(f"{self._dtype} as {wanted.name} needs a copy")
+                    raise ArgumentError(f"{self._dtype} as {wanted.name} needs a copy")
                 return array.astype(wanted)
         return array.copy() if copy else array
 
@@ -294,6 +305,38 @@ class Tensor:
     def _lease(self):
         """What an array over the memory must keep alive."""
         return self
+
+
+def _numpy_dtype(dtype, numpy):
+    try:
+        return numpy.dtype(dtype)
+    except Exception as error:
+        raise ArgumentTypeError(f"dtype must be a NumPy dtype, not {shown(dtype)}: {error}") from None
+
+
+# Significant digits of the dtypes that Python's floats, being float64, would show with too many.
+_DIGITS = {"float32": 9, "complex64": 9, "float16": 5, "complex32": 5, "bfloat16": 4}
+
+
+def _short(values, dtype):
+    """Nested lists of numbers as text, with as few digits as tell a value of that dtype from its neighbours."""
+    if isinstance(values, list):
+        return f"[{', '.join([_short(v, dtype) for v in values])}]"
+    if isinstance(values, complex):
+        imaginary = _short(values.imag, dtype)
+        return f"({_short(values.real, dtype)}{'' if imaginary[0] in '+-' else '+'}{imaginary}j)"
+    if not isinstance(values, float) or dtype not in _DIGITS:
+        return repr(values)
+    digits = _DIGITS[dtype]
+    same = ("f" if digits == 9 else "e") if dtype != "bfloat16" else None
+    for fewer in range(1, digits) if same else ():
+        text = repr(float(f"{values:.{fewer}g}"))
+        try:
+            if struct.pack(same, float(text)) == struct.pack(same, values):
+                return text
+        except OverflowError:  # rounded up beyond the largest value
+            pass
+    return repr(float(f"{values:.{digits}g}"))
 
 
 class _Exported:

@@ -5,7 +5,6 @@ variable EXECUTORCH_PYBINDINGS_TENSOR_OUTPUT, read once at import, set to "execu
 """
 
 import os as _os
-from operator import index as _index
 from _thread import allocate_lock as _allocate_lock
 
 from etrt import _method
@@ -16,13 +15,15 @@ from etrt._errors import (
     LoadError as _LoadError,
     NotImplementedYetError as _NotImplementedYetError,
     encoded as _encoded,
+    whole_number as _whole_number,
     ACCESS_FAILED as _ACCESS_FAILED,
     INVALID_ARGUMENT as _INVALID_ARGUMENT,
 )
 from etrt._library import lib as _lib
 from etrt._meta import MethodMeta, TensorInfo, method_meta as _method_meta
-from etrt._program import Handle as _Handle, Verification, new_state as _new_state
+from etrt._program import Handle as _Handle, Verification
 from etrt._runtime import backend_names as _get_registered_backend_names, operator_names as _get_operator_names
+from etrt._state import new_state as _new_state
 from etrt._tensor import Tensor as ExecuTorchResult
 
 _tensor_output = _os.environ.get("EXECUTORCH_PYBINDINGS_TENSOR_OUTPUT", "torch")
@@ -48,7 +49,7 @@ class ExecuTorchModule:
 
     def run_method(self, method_name, inputs=(), clone_outputs=True):
         """Runs a method. With fewer inputs than it takes, the rest are kept from earlier calls."""
-        method = self._methods.get(method_name)
+        method = self._methods.get(method_name) if type(method_name) is str else None
         if method is None:
             method = self._method(method_name)
         try:
@@ -63,7 +64,7 @@ class ExecuTorchModule:
 
     def plan_execute(self, method_name, clone_outputs=True):
         """Runs a method with the inputs kept from earlier calls."""
-        method = self._methods.get(method_name) or self._method(method_name)
+        method = self._method(method_name)
         try:
             return method.rerun(clone_outputs)
         except _Error as error:
@@ -106,6 +107,7 @@ class ExecuTorchModule:
 
     def _method(self, name):
         """Loads a method at its first use."""
+        _encoded(name, "a method's name")
         with self._lock:
             method = self._methods.get(name)
             if method is not None:
@@ -194,7 +196,7 @@ class ExecuTorchProgram:
 
     def get_method_name(self, method_index):
         names = self._handle.method_names
-        method_index = _index(method_index)
+        method_index = _whole_number(method_index, "method_index", -(2**63))
         if not 0 <= method_index < len(names):
             raise _ArgumentIndexError(f"Failed get method name, error: 0x:{int(_INVALID_ARGUMENT):x}: index {method_index} is out "
                                       f"of range; the program has {len(names)} methods")
@@ -205,7 +207,7 @@ class ExecuTorchProgram:
         try:
             runner = self._handle.load(method_name, _torch, self._handle.shared_state())
         except _Error as error:
-            known = method_name in self._handle.method_names
+            known = isinstance(method_name, str) and method_name in self._handle.method_names
             words = "Failed to load method" if known else "Failed to get method meta for method"
             raise _in_stock_words(error, f"{words} {method_name}, error: 0x:{{:x}}")
         return _method.method(runner, ExecuTorchMethod)
@@ -339,7 +341,7 @@ def _is_available(backend_name):
 
 def _unsafe_reset_threadpool(num_threads):
     """Threads that kernels may use."""
-    _lib.et_set_thread_count(max(_index(num_threads), 1))
+    _lib.et_set_thread_count(max(_whole_number(num_threads, "num_threads", -(2**63)), 1))
 
 
 def _threadpool_get_thread_count():

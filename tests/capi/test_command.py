@@ -229,6 +229,7 @@ def test_inspect_shows_what_is_missing():
 def test_inspect_as_json():
     described = json.loads(etrt("inspect", DIGITS, "--json"))
     (forward,) = described["methods"]
+    assert described["name"].endswith(".pte")
     assert forward["name"] == "forward" and forward["can_run"] and described["can_run"]
     (pixels,) = forward["inputs"]
     assert pixels["dtype"] == "float32" and pixels["sizes"] == [64, 1, 8, 8] and pixels["dynamism"] == "bounded"

@@ -20,7 +20,7 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "errors.
 
 HEAD = """# What errors say
 
-Every failure raises `etrt.Error` (C: a status, and the same text from `et_last_error_text`). The text gives what failed, the
+Every failure raises `etrt.Error` (C: a status, and the same text from `et_last_error_text`, with C's names of functions). The text gives what failed, the
 status code, why, and what to do. `error.status`, `.method`, `.operator` and `.argument` give the parts.
 
 `ArgumentError` (also a `ValueError`) is for what the caller passed, `LoadError` for files. The text is the same whether or not a

@@ -434,3 +434,29 @@ def test_interrupted_call_leaves_no_stale_pointer(method, monkeypatch):
     monkeypatch.setattr(_method, "_set_inputs", real)
     assert runner._unsure
     assert (np.asarray(m.execute()[0]) == 11).all()  # the inputs noted are bound again
+
+
+class Liar(np.ndarray):
+    """Says of itself what isn't so."""
+
+    shape = property(lambda self: (2, 3))
+    strides = property(lambda self: (12, 4))
+    dtype = property(lambda self: np.dtype("f4"))
+    flags = base = nbytes = property(lambda self: None)
+    __array_interface__ = property(lambda self: {"data": (8, False), "shape": (2, 3), "typestr": "<f4", "version": 3})
+
+    def view(self, *_):
+        return 5
+
+
+def test_what_a_subclass_says_of_itself_is_not_believed(method):
+    run = method("add_one")
+    with pytest.raises(etrt.ArgumentError, match=r"float32\[1\]"):
+        run([np.ones(1, np.float32).view(Liar)])
+    truth = np.ones((2, 3), np.float32)
+    liar = truth.view(Liar)
+    assert (np.asarray(run([liar])[0]) == 2).all() and etrt.tensor(liar).tolist() == truth.tolist()
+    truth[:] = 5
+    run.execute()
+    assert (np.asarray(run.get_outputs()[0]) == 6).all()
+    assert (np.asarray(run([np.matrix(truth)])[0]) == 6).all()

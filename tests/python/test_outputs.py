@@ -230,3 +230,32 @@ def test_making_tensors():
     ):
         with pytest.raises(kind):
             bad()
+
+
+def test_indexing_is_numpys():
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 10
+    tensor = etrt.tensor(values)
+    whole = slice(None)
+    for key in (0, -1, (1, 2), (whole, 1), (..., 0), (None, 0, ..., slice(None, None, -1)), slice(5, 1),
+                (slice(None, None, 2), slice(2, 0, -1), None, 3), ()):
+        view = tensor[key]
+        assert view.shape == values[key].shape and (np.asarray(view) == values[key]).all()
+    assert tensor[1, 2, -1] == values[1, 2, -1] and isinstance(tensor[0, 0, 0], float)
+    assert [row.tolist() for row in tensor[0]] == values[0].tolist() and list(tensor[1, 0]) == values[1, 0].tolist()
+    view = tensor[1]
+    del tensor
+    values[1] = 7
+    assert view[0, 0] == 7
+    for key, kind in ((5, IndexError), ((0, 0, 0, 0), IndexError), ((..., ...), IndexError), (True, TypeError), ("x", TypeError), ([0], TypeError),
+                      (slice("a"), TypeError), (2**70, IndexError)):
+        with pytest.raises(kind) as failed:
+            etrt.tensor(values)[key]
+        assert isinstance(failed.value, etrt.ArgumentError)
+
+
+def test_repr_has_the_digits_of_the_dtype():
+    numbers = [0.1, 1 / 3, 1e-20, float("nan"), float("inf"), 16777216.0, -0.0, 3.4028235e38]
+    assert "[0.1, 0.33333334, 1e-20, nan, inf, 16777216.0, -0.0, 3.4028235e+38]" in repr(etrt.tensor(numbers))
+    assert "[0.1, 0.3333, 65500.0]" in repr(etrt.tensor(np.float16([0.1, 1 / 3, 65504])))
+    assert "[0.1001, 0.334]" in repr(etrt.tensor([0.1, 1 / 3], dtype="bfloat16"))
+    assert "(0.1-2.0j)" in repr(etrt.tensor([0.1 - 2j])) and "0.1," in repr(etrt.tensor(np.array(0.1)))

@@ -130,3 +130,27 @@ def test_attribute(path):
     m = portable_lib._load_program(path("counter")).load_method("forward")
     m([ones])
     assert torch.equal(m.get_attribute("runs"), ones)
+
+
+class Liar(torch.Tensor):
+    """Says of itself what isn't so."""
+
+    shape = property(lambda self: torch.Size((2, 3)))
+
+    def stride(self, *_):
+        return 3, 1
+
+    def data_ptr(self):
+        return 16
+
+
+def test_what_a_subclass_says_of_itself_is_not_believed(method):
+    run = method("add_one")
+    with pytest.raises(etrt.ArgumentError, match=r"float32\[1\]"):
+        run([torch.ones(1).as_subclass(Liar)])
+    liar = torch.ones(2, 3).as_subclass(Liar)
+    assert (run([liar])[0] == 2).all()
+    with torch._C.DisableTorchFunctionSubclass():
+        torch.Tensor.t_(liar)
+    with pytest.raises(etrt.ArgumentError, match="shape was"):
+        run.execute()
