@@ -427,22 +427,42 @@ Status check_result(const Call& call, DType result, const Tensor& out) {
 
 namespace {
 
-// The whole of a small output whose inputs are of the compute type and laid out like it. False when it isn't so.
+// The whole of a small output whose inputs are of the compute type and laid out like it, or numbers. False when it
+// isn't so. Most calls of small programs are; the loops of any shape cost them more than their arithmetic.
 template <class C, class R>
 bool run_alike(DType common, const Tensor& out, std::span<const Operand> inputs, int64_t grain, Body<C, R> body) {
-  if (common != kDTypeOf<C> || out.dtype != kDTypeOf<R> || out.data == nullptr || out.numel() > grain ||
-      !fills_memory(out)) {
+  const int64_t numel = out.numel();
+  if (common != kDTypeOf<C> || out.dtype != kDTypeOf<R> || out.data == nullptr || numel > grain || !fills_memory(out)) {
     return false;
   }
+  Room<C, kChunk> repeated;  // each number as often as there are elements
+  int64_t room = kChunk;
+  const auto repeat = [&](C value) -> const C* {
+    if (numel > room) {
+      return nullptr;
+    }
+    room -= numel;
+    return std::fill_n(repeated.get() + room, numel, value) - numel;
+  };
   std::array<const C*, kMaxInputs> sources;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* tensor = inputs[i].tensor;
-    if (tensor == nullptr || tensor->dtype != kDTypeOf<C> || tensor->data == nullptr || !tensor->same_layout(out)) {
+    if (tensor == nullptr) {
+      sources[i] = repeat(scalar_as<C>(inputs[i].scalar));
+    } else if (tensor->dtype != kDTypeOf<C> || tensor->data == nullptr) {
+      return false;
+    } else if (tensor->same_layout(out)) {
+      sources[i] = tensor->as<const C>();
+    } else if (tensor->numel() == 1 && tensor->rank() <= out.rank()) {
+      sources[i] = repeat(*tensor->as<const C>());
+    } else {
       return false;
     }
-    sources[i] = tensor->as<const C>();
+    if (sources[i] == nullptr) {
+      return false;
+    }
   }
-  body(sources.data(), out.as<R>(), out.numel());
+  body(sources.data(), out.as<R>(), numel);
   return true;
 }
 
