@@ -426,7 +426,10 @@ ET_API et_status et_method_set_input(et_method* method, size_t index, const et_v
 /* All inputs at once; none changes when one is refused. */
 ET_API et_status et_method_set_inputs(et_method* method, const et_value* values, size_t count);
 /* Gives an output memory to be written at each run: a tensor of the output's dtype whose sizes are the room
- * there is. NULL takes it back. The method keeps using it until then. */
+ * there is, with any strides that keep elements apart. The result is copied there at the end of the run, once;
+ * et_method_get_output gives the method's own memory still, with the same numbers and the result's sizes. It may
+ * lie over an input. The method keeps using it until NULL takes it back. Outputs whose memory overlaps are refused
+ * by et_method_execute. */
 ET_API et_status et_method_set_output(et_method* method, size_t index, const et_value* value);
 
 /* Runs the method once. ET_INVALID_STATE: another thread is running it (or a method sharing its state), an

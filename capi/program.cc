@@ -40,6 +40,18 @@ Result<Source> source_of(const et_source* given) {
   return Source::callback(source.size, std::move(read), name_or(source.name, "a source of the caller's"));
 }
 
+Result<Verification> verification_of(int32_t number) {
+  switch (number) {
+    case ET_VERIFY_MINIMAL:
+      return Verification::Minimal;
+    case ET_VERIFY_INTERNAL_CONSISTENCY:
+      return Verification::InternalConsistency;
+    default:
+      return fail(Status::InvalidArgument, "verification is {}, expected 0 (minimal) or 1 (internal consistency)",
+                  number);
+  }
+}
+
 Status load(const Source& source, const et_program_options* given, et_program** program) {
   ET_TRY(require(program, "program"));
   ET_ASSIGN(const et_program_options options, copy_options(given, "et_program_options"));
@@ -55,8 +67,7 @@ Status load(const Source& source, const et_program_options* given, et_program** 
     ET_ASSIGN(Source file, source_of(&options.data_buffers[i], "a data buffer"));
     data_files.push_back(std::move(file));
   }
-  const auto level =
-      options.verification == ET_VERIFY_MINIMAL ? Verification::Minimal : Verification::InternalConsistency;
+  ET_ASSIGN(const Verification level, verification_of(options.verification));
   ET_ASSIGN(std::shared_ptr<const Program> loaded, Program::load(source, data_files, level));
   *program = new et_program{std::make_shared<LoadedProgram>(std::move(loaded))};
   return Status::Ok;

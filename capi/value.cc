@@ -183,6 +183,7 @@ Status clone_tensor(const TensorArgument& from, et_value& out) {
     ET_TRY(require(from.data, "the tensor's data"));
     const std::span<const int64_t> strides =
         from.strides != nullptr ? std::span(from.strides, from.sizes.size()) : copy.strides();
+    ET_TRY(checked_extent({from.data, from.sizes, strides, copy.element_size()}).status());
     ops::strided_copy(copy.element_size(), copy.sizes(), from.data, strides, copy.data, copy.strides());
   }
   to_value(copy, out);
@@ -305,16 +306,16 @@ et_status et_value_clone(const et_value* value, et_value* copy) {
                  [&]() -> Status {
                    ET_TRY(require(value, "value"));
                    ET_TRY(require(copy, "copy"));
-                   if (value->kind != ET_KIND_TENSOR) {
-                     if (value->kind == ET_KIND_STRING || value->kind == ET_KIND_LIST) {
-                       return fail(Status::NotSupported, "strings and lists can't be cloned; copy their parts");
-                     }
-                     *copy = *value;
-                     copy->hold = nullptr;
-                     return Status::Ok;
+                   if (value->kind == ET_KIND_STRING || value->kind == ET_KIND_LIST) {
+                     return fail(Status::NotSupported, "strings and lists can't be cloned; copy their parts");
                    }
                    ET_ASSIGN(const Argument argument, to_argument(*value));
-                   return clone_tensor(argument.as_tensor, *copy);
+                   if (argument.kind == Kind::Tensor) {
+                     return clone_tensor(argument.as_tensor, *copy);
+                   }
+                   *copy = *value;
+                   copy->hold = nullptr;
+                   return Status::Ok;
                  });
 }
 

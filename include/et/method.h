@@ -127,7 +127,7 @@ class Method {
   // Makes each run write an output there: the sizes are the room there is. The method keeps the tensor.
   Result<void> set_output(size_t index, Tensor memory) {
     const std::lock_guard lock(kept_->mutex);
-    const et_value c = detail::tensor_value(memory.raw());
+    const et_value c = detail::tensor_value(memory.raw(), memory.read_only());
     Result<void> done = detail::outcome(et_method_set_output(raw(), index, &c));
     if (done) {
       kept_->outputs[index] = std::move(memory);

@@ -160,9 +160,10 @@ class TensorView {
 
 namespace detail {
 
-inline et_value tensor_value(const et_tensor_view& view) {
+inline et_value tensor_value(const et_tensor_view& view, bool read_only = false) {
   et_value value{};
   value.kind = ET_KIND_TENSOR;
+  value.flags = read_only ? ET_VALUE_READ_ONLY : 0;
   value.u.as_tensor = view;
   return value;
 }
@@ -201,10 +202,13 @@ class Tensor : public TensorView {
   static Tensor borrow(DType dtype, void* data, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}) {
     return Tensor(dtype, data, nullptr, std::move(sizes), std::move(strides));
   }
+  // Const memory makes a read-only tensor: refused where it would be written (a bound output, or an input with
+  // TensorInfo::written that isn't planned).
   template <class T>
   static Tensor borrow(T* data, std::vector<int64_t> sizes, std::vector<int64_t> strides = {}) {
-    // Inputs are only read, unless the program writes them (TensorInfo::written).
-    return borrow(dtype_of<T>(), const_cast<std::remove_cv_t<T>*>(data), std::move(sizes), std::move(strides));
+    Tensor tensor = borrow(dtype_of<T>(), const_cast<std::remove_cv_t<T>*>(data), std::move(sizes), std::move(strides));
+    tensor.read_only_ = std::is_const_v<T>;
+    return tensor;
   }
   // Memory that `owner` keeps.
   static Tensor share(DType dtype, void* data, std::shared_ptr<const void> owner, std::vector<int64_t> sizes,
@@ -255,7 +259,9 @@ class Tensor : public TensorView {
   // Takes over a tensor value with a hold; it is released with the last copy of the tensor.
   static Tensor from_held(const et_value& held) {
     auto owner = std::make_shared<detail::HeldValue>(held);
-    return Tensor(owner->value.u.as_tensor, owner);
+    Tensor tensor(owner->value.u.as_tensor, owner);
+    tensor.read_only_ = (held.flags & ET_VALUE_READ_ONLY) != 0;
+    return tensor;
   }
   // Takes a DLPack tensor over (a DLManagedTensor*, or a DLManagedTensorVersioned* where `versioned`): its deleter
   // is called once, by the last copy. On a failure it is still yours.
@@ -268,6 +274,8 @@ class Tensor : public TensorView {
   }
 
   const std::shared_ptr<const void>& owner() const { return owner_; }
+  // May its memory only be read?
+  bool read_only() const { return read_only_; }
 
  private:
   struct Shape {
@@ -287,6 +295,7 @@ class Tensor : public TensorView {
   Tensor(const et_tensor_view& view, std::shared_ptr<const void> owner) : TensorView(view), owner_(std::move(owner)) {}
 
   std::shared_ptr<const void> owner_;  // of the sizes, the strides and the memory
+  bool read_only_ = false;
 };
 
 }  // namespace et

@@ -105,7 +105,7 @@ class Value {
         break;
       }
       case Kind::Tensor:
-        out.u.as_tensor = std::get_if<Tensor>(&state_)->raw();
+        out = detail::tensor_value(std::get_if<Tensor>(&state_)->raw(), std::get_if<Tensor>(&state_)->read_only());
         break;
     }
     return out;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/extent.h"
 
 namespace etrt {
 namespace {
@@ -68,6 +69,21 @@ bool sizes_allowed(const ValueInfo& info, std::span<const int64_t> sizes) {
   return true;
 }
 
+// Of memory that isn't simply dense.
+Status check_strides(const ValueInfo& info, size_t index, const BoundTensor& bound) {
+  const StridedMemory memory{bound.data, bound.sizes_span(), bound.strides_span(), dtype_size(info.dtype)};
+  const auto extent = checked_extent(memory);
+  if (!extent.ok()) {
+    return fail(extent.status(), "input {} has impossible strides", index);
+  }
+  if (info.written && !info.planned && overlaps_itself(memory)) {
+    return fail(Status::InvalidArgument,
+                "input {} has elements that overlap (strides {}), and the program writes it in place; pass a copy",
+                index, sizes_text(bound.strides_span()));
+  }
+  return Status::Ok;
+}
+
 Status check_tensor(const ValueInfo& info, size_t index, const Argument& argument, BoundTensor& bound) {
   const TensorArgument& t = argument.as_tensor;
   if (t.dtype != info.dtype) {
@@ -106,7 +122,7 @@ Status check_tensor(const ValueInfo& info, size_t index, const Argument& argumen
   const size_t alignment = std::min<size_t>(dtype_size(t.dtype), 8);
   bound.direct = numel == 0 || (laid_out_as(t.sizes, t.strides, info.dim_order) &&
                                 reinterpret_cast<uintptr_t>(t.data) % alignment == 0);
-  return Status::Ok;
+  return bound.direct ? Status::Ok : check_strides(info, index, bound);
 }
 
 }  // namespace

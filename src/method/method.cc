@@ -66,23 +66,6 @@ std::shared_ptr<GrowingBuffer> copy_of(const BoundTensor& tensor, const ValueInf
   return copy;
 }
 
-// The bytes that a strided tensor may touch: from, to.
-std::pair<uintptr_t, uintptr_t> extent(const void* data, std::span<const int64_t> sizes,
-                                       std::span<const int64_t> strides, size_t element_size) {
-  const auto begin = reinterpret_cast<uintptr_t>(data);
-  int64_t low = 0;
-  int64_t high = 0;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) {
-      return {begin, begin};
-    }
-    const int64_t reach = (sizes[d] - 1) * strides[d];
-    (reach < 0 ? low : high) += reach;
-  }
-  const auto size = static_cast<int64_t>(element_size);
-  return {begin + static_cast<uintptr_t>(low * size), begin + static_cast<uintptr_t>((high + 1) * size)};
-}
-
 }  // namespace
 
 // One thread's turn.
@@ -355,8 +338,7 @@ Status Method::settle_input(size_t index) {
   const InputPlan& plan = plan_->inputs[index];
   Tensor& t = values_->tensor(plan.value);
   const BoundTensor& bound = input.tensor;
-  const bool in_place =
-      bound.direct && !plan.copied && !(any_bound_output_ && lies_in_bound_output(bound, t.element_size()));
+  const bool in_place = bound.direct && !plan.copied && !lies_in_bound_output(bound, t.element_size());
   if (in_place && input.settled && t.data == bound.data) {
     return Status::Ok;
   }
@@ -397,10 +379,8 @@ Status Method::settle_input(size_t index) {
 }
 
 bool Method::lies_in_bound_output(const BoundTensor& tensor, size_t element_size) const {
-  const auto [begin, end] = extent(tensor.data, tensor.sizes_span(), tensor.strides_span(), element_size);
-  return std::any_of(outputs_.begin(), outputs_.end(), [&](const BoundOutput& output) {
-    return output.set && begin < output.extent.second && output.extent.first < end;
-  });
+  return outputs_.any() &&
+         outputs_.touch(*extent_of({tensor.data, tensor.sizes_span(), tensor.strides_span(), element_size}));
 }
 
 // An input that isn't planned keeps what the program writes, also where it had to be converted.
@@ -421,82 +401,25 @@ Status Method::write_back_inputs() {
 
 // --- outputs ----------------------------------------------------------------------------------------------
 
+Status Method::check_output_index(size_t index) const {
+  if (index < outputs_.count()) {
+    return Status::Ok;
+  }
+  note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
+  return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
+              outputs_.count());
+}
+
 Status Method::set_output(size_t index, const TensorArgument* memory) {
   const Use use(*this);
   ET_TRY(use.status());
-  if (index >= outputs_.size()) {
-    note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
-    return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
-                outputs_.size());
-  }
-  const ValueInfo& info = info_.outputs[index];
-  BoundOutput bound;
-  if (memory != nullptr) {
-    if (info.kind != Kind::Tensor) {
-      return fail(Status::InvalidArgument, "output {} is {}; only tensors can be given memory", index,
-                  kind_name(info.kind));
-    }
-    if (memory->dtype != info.dtype || memory->sizes.size() != info.sizes.size()) {
-      return fail(Status::InvalidArgument, "output {} is given memory for {}{}, expected {}", index,
-                  dtype_name(memory->dtype), sizes_text(memory->sizes), expected_text(info));
-    }
-    if (memory->read_only) {
-      return fail(Status::InvalidArgument, "output {} is given memory that may only be read; pass writable memory",
-                  index);
-    }
-    ET_ASSIGN(const int64_t numel, checked_numel(memory->sizes));
-    if (memory->device_type != 0 || (memory->data == nullptr && numel > 0)) {
-      return fail(Status::InvalidArgument, "output {} is given no memory of the CPU", index);
-    }
-    for (size_t d = 0; d < info.sizes.size(); ++d) {
-      if (info.sizes[d] >= 0 && memory->sizes[d] < info.sizes[d]) {
-        return fail(Status::InvalidArgument, "output {} is given room for {}, expected at least {}", index,
-                    sizes_text(memory->sizes), expected_text(info));
-      }
-    }
-    bound.set = true;
-    bound.memory = *memory;
-    bound.room.assign(memory->sizes.begin(), memory->sizes.end());
-    const Tensor row_major = Tensor::view(memory->data, memory->dtype, memory->sizes);
-    const std::span<const int64_t> strides =
-        memory->strides != nullptr ? std::span(memory->strides, memory->sizes.size()) : row_major.strides();
-    bound.strides.assign(strides.begin(), strides.end());
-    bound.extent = extent(memory->data, memory->sizes, strides, dtype_size(memory->dtype));
-  }
-  outputs_[index] = std::move(bound);
-  outputs_[index].memory.sizes = outputs_[index].room;
-  outputs_[index].memory.strides = nullptr;  // the caller's; copied above
-  any_bound_output_ =
-      std::any_of(outputs_.begin(), outputs_.end(), [](const BoundOutput& output) { return output.set; });
-  return Status::Ok;
+  ET_TRY(check_output_index(index));
+  return outputs_.bind(index, info_.outputs[index], memory);
 }
 
-Status Method::copy_outputs() {
-  for (size_t i = 0; any_bound_output_ && i < outputs_.size(); ++i) {
-    if (!outputs_[i].set) {
-      continue;
-    }
-    const Value& v = (*values_)[plan_->outputs[i]];
-    if (v.kind != Kind::Tensor) {
-      continue;
-    }
-    const Tensor& t = *v.as_tensor;
-    const TensorArgument& memory = outputs_[i].memory;
-    Tensor room = Tensor::view(memory.data, memory.dtype, t.sizes());
-    for (int d = 0; d < t.rank(); ++d) {
-      if (t.size(d) > memory.sizes[static_cast<size_t>(d)]) {
-        return fail(Status::InvalidState, "output {} has the sizes {}, its memory has room for {}", i,
-                    sizes_text(t.sizes()), sizes_text(memory.sizes));
-      }
-      room.strides_[static_cast<size_t>(d)] = outputs_[i].strides[static_cast<size_t>(d)];
-    }
-    if (t.dtype != memory.dtype) {
-      return fail(Status::InvalidState, "output {} is {}, its memory {}", i, dtype_name(t.dtype),
-                  dtype_name(memory.dtype));
-    }
-    if (t.numel() > 0) {
-      ops::strided_copy(t.element_size(), t.sizes(), t.data, t.strides(), room.data, room.strides());
-    }
+Status Method::store_outputs() {
+  for (size_t i = 0; outputs_.any() && i < outputs_.count(); ++i) {
+    ET_TRY(outputs_.store(i, (*values_)[plan_->outputs[i]]));
   }
   return Status::Ok;
 }
@@ -508,11 +431,7 @@ Status Method::alone(FunctionRef<Status()> work) const {
 }
 
 Result<const Value*> Method::output(size_t index) const {
-  if (index >= outputs_.size()) {
-    note_error({.method = info_.name, .argument = static_cast<int64_t>(index)});
-    return fail(Status::InvalidArgument, "output {} doesn't exist; method '{}' has {}", index, info_.name,
-                outputs_.size());
-  }
+  ET_TRY(check_output_index(index));
   if (!ran_) {
     return fail(Status::InvalidState, "method '{}' has not run since it was loaded or since its last failure",
                 info_.name);
@@ -597,10 +516,11 @@ Status Method::execute() {
     ET_TRY(renew_memory());
   }
   values_->restore_replaced(*memory_);
+  ET_TRY(outputs_.check_apart());
   ET_TRY(settle_inputs());
   ET_TRY(run_steps());
   ET_TRY(write_back_inputs());
-  ET_TRY(copy_outputs());
+  ET_TRY(store_outputs());
   ran_ = true;
   return Status::Ok;
 }

@@ -12,6 +12,7 @@
 #include "method/inputs.h"
 #include "method/memory.h"
 #include "method/method_info.h"
+#include "method/outputs.h"
 #include "method/overlap.h"
 #include "method/state.h"
 #include "method/values.h"
@@ -84,13 +85,6 @@ class Method {
     uint32_t guarded_count;
     WrittenArguments written;
   };
-  struct BoundOutput {
-    bool set = false;
-    TensorArgument memory;
-    std::vector<int64_t> room;
-    std::vector<int64_t> strides;
-    std::pair<uintptr_t, uintptr_t> extent;  // the bytes it may touch
-  };
   class Use;
 
   Method(std::shared_ptr<const Plan> plan, const MethodOptions& options);
@@ -110,7 +104,8 @@ class Method {
   Result<bool> condition(const Value& value) const;
   Status step_failed(Status status, size_t index);
   Status write_back_inputs();
-  Status copy_outputs();
+  Status store_outputs();
+  Status check_output_index(size_t index) const;
   bool lies_in_bound_output(const BoundTensor& tensor, size_t element_size) const;
 
   std::shared_ptr<const Plan> plan_;
@@ -127,8 +122,7 @@ class Method {
   std::vector<const Value*> guarded_;  // what a step reads and may be without memory, step by step
   std::vector<std::unique_ptr<Delegate>> delegates_;
   std::vector<Input> inputs_;
-  std::vector<BoundOutput> outputs_;
-  bool any_bound_output_ = false;
+  BoundOutputs outputs_;
   bool ran_ = false;
   uint64_t run_ = 0;
   Scratch scratch_;

@@ -5,16 +5,12 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/extent.h"
 
 namespace etrt {
 namespace {
 
 // Every byte that a call may touch. Written tensors may grow up to their capacity.
-struct Extent {
-  uintptr_t begin = 0;
-  uintptr_t end = 0;
-  bool overlaps(const Extent& o) const { return begin < o.end && o.begin < end; }
-};
 Extent read_extent(const Tensor& t) {
   const auto begin = reinterpret_cast<uintptr_t>(t.data);
   return {begin, t.data == nullptr ? begin : begin + t.nbytes()};

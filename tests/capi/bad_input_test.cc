@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <limits>
 
 #include "support.h"
 
@@ -301,4 +303,112 @@ TEST_CASE("numbers that are no dtype or status") {
     CHECK(et_dtype_from_name(et_dtype_name(dtype)) == dtype);
     CHECK(et_dtype_size(dtype) > 0);
   }
+}
+
+TEST_CASE("strides that reach beyond any memory") {
+  et::Method method = mul_add();
+  float memory[6] = {};
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max();
+  const std::vector<std::vector<int64_t>> impossible = {{kFar, 1},     {-kFar - 1, 1}, {kFar / 4, kFar / 4},
+                                                        {kFar / 2, 1}, {-kFar / 4, 1}, {1, -kFar / 2}};
+  for (const auto& strides : impossible) {
+    CAPTURE(strides[0]);
+    const Tensor far = Tensor::borrow(memory, {2, 3}, strides);
+    check_error(method.set_inputs({far, ones()}), Status::InvalidArgument, {"input 0", "strides"});
+    check_error(method.set_output(0, far), Status::InvalidArgument, {"strides", "beyond any memory"});
+    check_error(Tensor::copy_of(far), Status::InvalidArgument, {"strides", "beyond any memory"});
+  }
+  check_usable(method);
+}
+
+TEST_CASE("values with fields out of range") {
+  et::Method method = mul_add();
+  float memory[6] = {};
+  const int64_t sizes[] = {2, 3};
+  et_value good{};
+  good.kind = ET_KIND_TENSOR;
+  good.u.as_tensor = {memory, sizes, nullptr, ET_DTYPE_FLOAT32, 2, ET_DEVICE_CPU, 0};
+  const auto wrong = [&](auto change) {
+    et_value value = good;
+    change(value);
+    return value;
+  };
+  const int64_t huge[] = {int64_t{1} << 40, int64_t{1} << 40};
+  const int64_t negative[] = {-1, 3};
+  const et_value bad[] = {
+      wrong([](et_value& v) { v.kind = 99; }),
+      wrong([](et_value& v) { v.kind = -1; }),
+      wrong([](et_value& v) { v.u.as_tensor.dtype = 99; }),
+      wrong([](et_value& v) { v.u.as_tensor.dtype = -1; }),
+      wrong([](et_value& v) { v.u.as_tensor.rank = -1; }),
+      wrong([](et_value& v) { v.u.as_tensor.rank = 1 << 20; }),
+      wrong([](et_value& v) { v.u.as_tensor.sizes = nullptr; }),
+      wrong([](et_value& v) { v.u.as_tensor.device_type = 77; }),
+      wrong([](et_value& v) { v.u.as_tensor.data = nullptr; }),
+      wrong([&](et_value& v) { v.u.as_tensor.sizes = huge; }),
+      wrong([&](et_value& v) { v.u.as_tensor.sizes = negative; }),
+  };
+  for (size_t i = 0; i < std::size(bad); ++i) {
+    CAPTURE(i);
+    et_value out{};
+    const et_value both[] = {good, bad[i]};
+    CHECK(et_method_set_input(method.raw(), 1, &bad[i]) != ET_OK);
+    CHECK(et_method_set_inputs(method.raw(), both, 2) != ET_OK);
+    CHECK(et_method_set_output(method.raw(), 0, &bad[i]) != ET_OK);
+    CHECK(et_value_clone(&bad[i], &out) != ET_OK);
+    CHECK(et_value_convert(&bad[i], ET_DTYPE_INT32, &out) != ET_OK);
+    CHECK_FALSE(std::string(et_last_error_text()).empty());
+    CHECK(out.hold == nullptr);
+  }
+  et_value out{};
+  for (const int32_t dtype : {-1, 30, 99, 12}) {  // 12: quantized, which has no values
+    CHECK(et_value_convert(&good, dtype, &out) != ET_OK);
+  }
+  void* managed = nullptr;
+  CHECK(et_value_to_dlpack(&good, 0, &managed) == ET_INVALID_ARGUMENT);  // it has no hold
+  check_usable(method);
+}
+
+TEST_CASE("places, counts and names out of range") {
+  const et::Program program = load("digits.pte");
+  et::Method method = et::Method::load(program, "forward").value();
+  constexpr size_t kNone = std::numeric_limits<size_t>::max() / 2;  // some are added to
+  et_tensor_info info{};
+  et_value value{};
+  for (const size_t index : {size_t{1}, size_t{100}, kNone}) {
+    CHECK(et_program_input_info(program.raw(), "forward", index, &info) == ET_INVALID_ARGUMENT);
+    CHECK(et_program_output_info(program.raw(), "forward", index, &info) == ET_INVALID_ARGUMENT);
+    CHECK(et_program_attribute_info(program.raw(), "forward", index + 1000, &info) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_input_info(method.raw(), index, &info) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_output_info(method.raw(), index, &info) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_set_input(method.raw(), index, &value) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_set_output(method.raw(), index, nullptr) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_get_output(method.raw(), index, &value) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_set_inputs(method.raw(), nullptr, index) == ET_INVALID_ARGUMENT);
+    CHECK(et_method_get_outputs(method.raw(), nullptr, index) == ET_INVALID_ARGUMENT);
+    CHECK(et_program_method_name(program.raw(), index) == nullptr);
+    CHECK(et_method_attribute_name(method.raw(), index + 1000) == nullptr);
+    CHECK(et_operator_name(index + 100000) == nullptr);
+    CHECK(et_backend_name(index + 1000) == nullptr);
+  }
+  CHECK(et_operator_schema("no::such") == nullptr);
+  CHECK(et_backend_is_available("NoSuchBackend") == 0);
+  CHECK(et_backend_set_option("NoSuchBackend", "key", &value) == ET_NOT_FOUND);
+  CHECK(et_backend_get_option("NoSuchBackend", "key", &value) == ET_NOT_FOUND);
+  CHECK(et_method_attribute_get(method.raw(), "no such", &value) == ET_NOT_FOUND);
+
+  et::State state = et::State::make().value();
+  char bytes[4] = {};
+  CHECK(et_state_info(state.raw(), 0, &info) == ET_INVALID_ARGUMENT);
+  CHECK(et_state_read(state.raw(), kNone, bytes, 4) == ET_INVALID_ARGUMENT);
+  CHECK(et_state_write(state.raw(), 0, bytes, kNone) == ET_INVALID_ARGUMENT);
+
+  et_program_options options = ET_INIT(et_program_options);
+  et_program* none = nullptr;
+  options.verification = 5;
+  CHECK(et_program_load_file(data_path("digits.pte").c_str(), &options, &none) == ET_INVALID_ARGUMENT);
+  options.verification = ET_VERIFY_MINIMAL;
+  options.struct_size = 1;
+  CHECK(et_program_load_file(data_path("digits.pte").c_str(), &options, &none) == ET_INVALID_ARGUMENT);
+  CHECK(none == nullptr);
 }

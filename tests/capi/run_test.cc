@@ -157,17 +157,67 @@ TEST_CASE("an output in the caller's memory") {
   CHECK(values<float>(*method.output(0)) == std::vector<float>(6, 26.0F));
 }
 
-TEST_CASE("an output is not written to memory that may only be read") {
+TEST_CASE("memory that may only be read isn't written") {
   et::Method method = mul_add();
   const std::vector<float> room(6, -1.0F);
-  const et::Value value(Tensor::borrow(room.data(), {2, 3}));
-  et_value memory = value.raw();
-  memory.flags = ET_VALUE_READ_ONLY;
-  CHECK(et_method_set_output(method.raw(), 0, &memory) == ET_INVALID_ARGUMENT);
-  CHECK(std::string(et_last_error_text()).find("may only be read") != std::string::npos);
+  check_error(method.set_output(0, Tensor::borrow(room.data(), {2, 3})), Status::InvalidArgument,
+              {"output 0", "may only be read"});
   const std::vector<float> x(6, 2.0F);
   REQUIRE(method.run({Tensor::borrow(x.data(), {2, 3}), Tensor::borrow(x.data(), {2, 3})}).ok());
   CHECK(room[0] == -1.0F);
+
+  et::Method writes = load_method("python/write_unplanned.pte");
+  check_error(writes.set_inputs({Tensor::borrow(x.data(), {3}), Tensor::borrow(x.data(), {3})}),
+              Status::InvalidArgument, {"input 0", "read-only", "pass a copy"});
+}
+
+TEST_CASE("what is written has memory of its own for each element") {
+  float memory[12] = {};
+  et::Method method = mul_add();
+  const Tensor x = Tensor::borrow(memory, {2, 3}, {0, 1});  // read: the same row twice
+  const auto bind = [&](std::vector<int64_t> strides) {
+    return method.set_output(0, Tensor::borrow(memory, {2, 3}, std::move(strides)));
+  };
+  REQUIRE(method.set_inputs({x, x}).ok());
+  for (const auto& strides : std::vector<std::vector<int64_t>>{{0, 1}, {1, 1}, {2, 1}, {3, 0}, {-2, 1}, {2, 2}}) {
+    CAPTURE(strides[0]);
+    check_error(bind(strides), Status::InvalidArgument, {"output 0", "overlap", "give each its own"});
+  }
+  for (const auto& strides : std::vector<std::vector<int64_t>>{{3, 1}, {1, 2}, {6, 2}, {3, 2}}) {
+    CAPTURE(strides[0]);
+    REQUIRE(bind(strides).ok());
+    std::fill(std::begin(memory), std::end(memory), 2.0F);
+    REQUIRE(method.execute().ok());
+    CHECK(std::count(std::begin(memory), std::end(memory), 5.0F) == 6);  // 2 * 2 + 1
+  }
+  et::Method writes = load_method("python/write_unplanned.pte");
+  check_error(writes.set_inputs({Tensor::borrow(memory, {3}, {0}), Tensor::borrow(memory, {3})}),
+              Status::InvalidArgument, {"input 0", "overlap", "pass a copy"});
+  et::Method planned = load_method("python/write_planned.pte");
+  CHECK(planned.set_inputs({Tensor::borrow(memory, {3}, {0}), Tensor::borrow(memory, {3})}).ok());
+}
+
+TEST_CASE("bound outputs do not share memory") {
+  et::Method method = load_method("python/outputs.pte");  // outputs 0 and 3 are tensors of 3
+  float memory[6] = {1, 2, 3, 0, 0, 0};
+  const std::vector<float> x = {1, 2, 3};
+  REQUIRE(method.set_inputs({Tensor::borrow(x.data(), {3})}).ok());
+  REQUIRE(method.set_output(0, Tensor::borrow(memory, {3})).ok());
+  REQUIRE(method.set_output(3, Tensor::borrow(memory + 2, {3})).ok());
+  check_error(method.execute(), Status::InvalidArgument, {"outputs 0 and 3", "overlaps", "give each its own"});
+  REQUIRE(method.set_output(3, Tensor::borrow(memory + 3, {3})).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{2, 3, 4, 1, 2, 3});
+  // Columns of one matrix are apart, and two may change places.
+  REQUIRE(method.set_output(0, Tensor::borrow(memory, {3}, {2})).ok());
+  REQUIRE(method.set_output(3, Tensor::borrow(memory + 1, {3}, {2})).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{2, 1, 3, 2, 4, 3});
+  REQUIRE(method.set_output(0, Tensor::borrow(memory + 1, {3}, {2})).ok());
+  check_error(method.execute(), Status::InvalidArgument, {"outputs 0 and 3"});
+  REQUIRE(method.set_output(3, Tensor::borrow(memory, {3}, {2})).ok());
+  REQUIRE(method.execute().ok());
+  CHECK(std::vector<float>(memory, memory + 6) == std::vector<float>{1, 2, 2, 3, 3, 4});
 }
 
 TEST_CASE("an output that is an input, in memory that overlaps it") {
