@@ -31,7 +31,7 @@ void print_usage(std::FILE* to) {
   }
   std::fprintf(to,
                "\netrt COMMAND --help shows how. Exit status: 0 done, 1 it failed, 2 wrong usage.\n"
-               "ETRT_LOG_LEVEL=info|debug says more on stderr.\n");
+               "ETRT_LOG_LEVEL=debug says more on stderr.\n");
 }
 
 int main(Words words) {

@@ -6,9 +6,11 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 
@@ -31,23 +33,27 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::off;
 }
 
-LogLevel from_environment() {
-  const char* text = std::getenv("ETRT_LOG_LEVEL");
-  if (text == nullptr) {
-    return LogLevel::Off;
-  }
-  constexpr const char* kNames[] = {"debug", "info", "error", "fatal", "off"};
-  for (int i = 0; i < 5; ++i) {
-    if (std::strcmp(text, kNames[i]) == 0) {
-      return static_cast<LogLevel>(i);
-    }
-  }
-  return LogLevel::Off;
-}
+constexpr const char* kNames[] = {"debug", "info", "error", "fatal", "off"};
+constexpr int kUnread = -1;  // neither set nor read from the environment yet
 
-std::atomic<int>& level_cell() {
-  static std::atomic<int> level{static_cast<int>(from_environment())};
-  return level;
+std::atomic<int> g_level{kUnread};
+
+void level_from_environment() {
+  const char* text = std::getenv("ETRT_LOG_LEVEL");
+  LogLevel level = LogLevel::Off;
+  bool wrong = false;
+  if (text != nullptr && *text != '\0') {
+    const auto* name = std::find_if(std::begin(kNames), std::end(kNames),
+                                    [&](const char* known) { return std::strcmp(text, known) == 0; });
+    wrong = name == std::end(kNames);
+    // Whoever sets it wants to see something: errors, and that it is wrong.
+    level = wrong ? LogLevel::Error : static_cast<LogLevel>(name - std::begin(kNames));
+  }
+  int unread = kUnread;
+  if (g_level.compare_exchange_strong(unread, static_cast<int>(level)) && wrong) {
+    log_line(LogLevel::Error, "ETRT_LOG_LEVEL is \"{}\", expected debug, info, error, fatal or off; error is used",
+             text);
+  }
 }
 
 struct Target {
@@ -78,17 +84,24 @@ spdlog::logger& stderr_logger() {
 
 }  // namespace
 
-void set_log_level(LogLevel level) { level_cell().store(static_cast<int>(level), std::memory_order_relaxed); }
+void set_log_level(LogLevel level) { g_level.store(static_cast<int>(level), std::memory_order_relaxed); }
 
-LogLevel log_level() { return static_cast<LogLevel>(level_cell().load(std::memory_order_relaxed)); }
+LogLevel log_level() {
+  if (g_level.load(std::memory_order_relaxed) == kUnread) {
+    level_from_environment();
+  }
+  return static_cast<LogLevel>(g_level.load(std::memory_order_relaxed));
+}
 
 void set_log_callback(LogCallback callback, void* user_data) {
   const std::lock_guard lock(target_mutex());
   target() = {callback, user_data};
 }
 
+bool logs(LogLevel level) { return level >= log_level() && level != LogLevel::Off; }
+
 void log_text(LogLevel level, std::string_view text) {
-  if (level < log_level() || level == LogLevel::Off) {
+  if (!logs(level)) {
     return;
   }
   Target to;
@@ -101,6 +114,10 @@ void log_text(LogLevel level, std::string_view text) {
     return;
   }
   stderr_logger().log(to_spdlog(level), spdlog::string_view_t(text.data(), text.size()));
+}
+
+void vlog_line(LogLevel level, fmt::string_view format, fmt::format_args args) {
+  log_text(level, fmt::vformat(format, args));
 }
 
 }  // namespace etrt

@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "core/platform.h"
 
 namespace etrt {
@@ -134,6 +138,8 @@ size_t Pool::start_helpers(size_t wanted) {
       break;
     }
   }
+  log_line(LogLevel::Debug, "thread pool: {} threads started, {} with the caller", helpers_.size(),
+           helpers_.size() + 1);
   return helpers_.size();
 }
 
@@ -217,15 +223,32 @@ Pool& pool() {
 // 0: not asked for yet.
 std::atomic<size_t> g_thread_count{0};
 
-size_t initial_thread_count() {
-  if (const char* text = std::getenv("ETRT_NUM_THREADS"); text != nullptr) {
-    char* end = nullptr;
-    const long number = std::strtol(text, &end, 10);
-    if (end != text && *end == '\0' && number > 0) {
-      return static_cast<size_t>(number);
-    }
+// What ETRT_NUM_THREADS asks for; nothing when it isn't set, 0 when it is no number of threads.
+std::optional<size_t> threads_from_environment(const char* text) {
+  if (text == nullptr || *text == '\0') {
+    return std::nullopt;
   }
-  return platform::usable_cores();
+  const std::string_view digits(text);
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() && end == digits.data() + digits.size() && number <= kMaxThreads ? number : 0;
+}
+
+void first_thread_count() {
+  const char* text = std::getenv("ETRT_NUM_THREADS");
+  const std::optional<size_t> asked = threads_from_environment(text);
+  const bool wrong = asked.has_value() && *asked == 0;
+  const size_t cores = std::min(platform::usable_cores(), kMaxThreads);
+  size_t unset = 0;
+  // Whoever set a count meanwhile wins.
+  if (!g_thread_count.compare_exchange_strong(unset, asked.has_value() && !wrong ? *asked : cores)) {
+    return;
+  }
+  if (wrong) {
+    log_line(LogLevel::Error,
+             "ETRT_NUM_THREADS is \"{}\", expected a number from 1 to {}; {} is used, the cores this process may use",
+             text, kMaxThreads, cores);
+  }
 }
 
 }  // namespace
@@ -260,13 +283,10 @@ void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_
 void set_thread_count(size_t n) { g_thread_count.store(std::clamp<size_t>(n, 1, kMaxThreads)); }
 
 size_t thread_count() {
-  size_t n = g_thread_count.load(std::memory_order_relaxed);
-  if (n == 0) {
-    size_t initial = std::clamp<size_t>(initial_thread_count(), 1, kMaxThreads);
-    // Whoever set a count meanwhile wins.
-    n = g_thread_count.compare_exchange_strong(n, initial) ? initial : n;
+  if (g_thread_count.load(std::memory_order_relaxed) == 0) {
+    first_thread_count();
   }
-  return n;
+  return g_thread_count.load(std::memory_order_relaxed);
 }
 
 }  // namespace etrt

@@ -6,6 +6,7 @@
 #include "core/allocation.h"
 #include "core/checked.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "ops/strided_copy.h"
 
 namespace etrt {
@@ -131,7 +132,21 @@ Result<std::shared_ptr<Method>> Method::load(std::shared_ptr<const Plan> plan, c
     note_error({.method = method->info_.name});
     return status;
   }
+  method->log_loaded();
   return method;
+}
+
+void Method::log_loaded() const {
+  const size_t threads = thread_count();  // whose environment variable is checked here, before any run
+  if (!logs(LogLevel::Debug)) {
+    return;
+  }
+  const auto needs = memory_needs(*plan_);
+  log_line(LogLevel::Debug,
+           "loaded method '{}': {} instructions, {} operators, {} delegates, {} bytes planned, {} of state, up to {} "
+           "threads",
+           info_.name, steps_.size(), count_of(plan_->method().operators()), delegates_.size(), needs->planned_bytes,
+           needs->state_bytes, threads);
 }
 
 Status Method::init(const MethodOptions& options) {

@@ -90,6 +90,7 @@ class Method {
   Method(std::shared_ptr<const Plan> plan, const MethodOptions& options);
   Status init(const MethodOptions& options);
   Status load_delegates();
+  void log_loaded() const;
   Status bind_steps();
   void guard_reads(const Step& step);
   Status bind_input(size_t index, const Argument& argument, const BoundTensor& tensor);

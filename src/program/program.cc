@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "program/data_file.h"
 #include "program/format.h"
 #include "program/verifier.h"
@@ -106,6 +107,8 @@ Result<std::shared_ptr<const Program>> Program::load(const Source& source, std::
   for (const Source& data_source : data_files) {
     ET_TRY(program->add_data_file(data_source));
   }
+  log_line(LogLevel::Debug, "loaded program {}: {} bytes, {} methods, {} segments, {} data files", source.name(),
+           source.size(), program->method_count(), program->file_->segment_count(), data_files.size());
   return std::shared_ptr<const Program>(program);
 }
 

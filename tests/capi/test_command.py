@@ -1,6 +1,8 @@
 """The etrt command."""
 
 import json
+import os
+import re
 
 import numpy as np
 import pytest
@@ -60,6 +62,47 @@ def test_wrong_usage(words, part):
     assert done.returncode == 2
     assert part in done.stderr
     assert done.stdout == ""
+
+
+# --- the log -------------------------------------------------------------------------------------------------
+
+
+def logged(*arguments, status=0, **environment):
+    """The lines on stderr, without their time."""
+    done = run(ETRT, *arguments, env={**os.environ, **environment})
+    assert done.returncode == status, done.stdout + done.stderr
+    return [re.sub(r"^([A-Z]) [0-9:.]+ etrt] ", r"\1 ", line) for line in done.stderr.splitlines()]
+
+
+def test_the_debug_log_says_what_was_loaded():
+    program, method, *more = logged("run", DIGITS, "--threads", "2", ETRT_LOG_LEVEL="debug")
+    size = DIGITS.stat().st_size
+    assert re.fullmatch(rf"D loaded program \"?{DIGITS}\"?: {size} bytes, 1 methods, 1 segments, 0 data files", program)
+    assert re.fullmatch(r"D loaded method 'forward': [1-9]\d* instructions, [1-9]\d* operators, 0 delegates, [1-9]\d* bytes planned, "
+                        r"0 of state, up to 2 threads", method)
+    assert more == ["D thread pool: 1 threads started, 2 with the caller"]
+    assert logged("run", DIGITS, ETRT_LOG_LEVEL="error") == logged("run", DIGITS, ETRT_LOG_LEVEL="") == []
+
+
+def test_a_wrong_log_level_is_named_once():
+    wrong = 'E ETRT_LOG_LEVEL is "loud", expected debug, info, error, fatal or off; error is used'
+    assert logged("run", DIGITS, "-r", "2", ETRT_LOG_LEVEL="loud") == [wrong]
+
+
+@pytest.mark.parametrize("count", ["four", "0", "-1", "2 ", "1025"])
+def test_a_wrong_number_of_threads_is_named_once(count):
+    (line,) = logged("run", DIGITS, "-r", "2", ETRT_LOG_LEVEL="error", ETRT_NUM_THREADS=count)
+    start = f'E ETRT_NUM_THREADS is "{count}", expected a number from 1 to 1024; '
+    assert line.startswith(start) and re.match(r"[1-9]\d* is used", line[len(start):])
+    assert logged("run", DIGITS, ETRT_NUM_THREADS=count) == []  # nothing is printed unless it is asked for
+    assert logged("run", DIGITS, "--threads", "3", ETRT_LOG_LEVEL="error", ETRT_NUM_THREADS=count) == []
+
+
+def test_log_lines_are_no_part_of_an_error():
+    arguments = "run", PROGRAMS / "custom.pte"
+    quiet = logged(*arguments, status=1)
+    loud = logged(*arguments, status=1, ETRT_LOG_LEVEL="debug", ETRT_NUM_THREADS="four")
+    assert len(loud) > len(quiet) and loud[-len(quiet):] == quiet
 
 
 # --- run -----------------------------------------------------------------------------------------------------
