@@ -1,4 +1,4 @@
-# cmake --install: the library, et.h, the C++ headers, the etrt command, and what find_package(etrt) needs.
+# cmake --install: the library, et.h, the C++ headers, the etrt command, and what find_package(etrt) and pkg-config need.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -19,3 +19,10 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/etrtConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/etrtConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/etrtConfig.cmake ${PROJECT_BINARY_DIR}/etrtConfigVersion.cmake
   DESTINATION ${config_dir})
+
+# For pkg-config; relative to the file itself, so that an installation may be moved.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_PREFIX}/${pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/etrt.pc.in ${PROJECT_BINARY_DIR}/etrt.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/etrt.pc DESTINATION ${pc_dir})

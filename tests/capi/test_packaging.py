@@ -1,5 +1,6 @@
 """The C ABI as a package: its symbols, its header, and an installation that others build on."""
 
+import os
 import shutil
 
 import pytest
@@ -78,6 +79,23 @@ def test_a_project_builds_on_an_installation(installed, tmp_path):
     for program in ("c_digits", "cpp_digits"):
         printed = run_ok(tmp_path / "build" / program, DATA / "digits.pte", DATA / "digit_4.pgm")
         assert "This is a 4 " in printed
+
+
+def test_pkg_config_knows_an_installation_wherever_it_was_moved(installed, tmp_path):
+    prefix = tmp_path / "moved"
+    shutil.copytree(installed, prefix, symlinks=True)
+    (pc,) = prefix.rglob("etrt.pc")
+
+    def pkg_config(*arguments):
+        return run_ok("pkg-config", *arguments, "etrt", env={**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}).split()
+
+    (libdir,) = pkg_config("--variable=libdir")
+    program = tmp_path / "digits"
+    run_ok("gcc", ROOT / "examples" / "c" / "digits.c", *pkg_config("--cflags", "--libs"), f"-Wl,-rpath,{libdir}",
+           "-o", program)
+    assert "This is a 4 " in run_ok(program, DATA / "digits.pte", DATA / "digit_4.pgm")
+    assert str(prefix.resolve()) in run_ok("ldd", program)
+    assert run_ok(prefix / "bin" / "etrt", "--version").split()[1:] == pkg_config("--modversion")
 
 
 def test_the_installed_command_finds_its_library(installed):
