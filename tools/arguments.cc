@@ -12,7 +12,7 @@ et::Result<Arguments> Arguments::parse(std::span<const std::string_view> words, 
       out.rest_.emplace_back(word);
       continue;
     }
-    const size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const size_t equals = word.find('=');  // --name=value, -n=value
     const std::string_view name = word.substr(0, equals);
     const Option* found = nullptr;
     for (const Option& option : options) {

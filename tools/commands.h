@@ -13,6 +13,7 @@ namespace etrt::tool {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUsage = 2;
+inline constexpr int kCannotRun = 3;  // inspect: something is missing here
 
 using Words = std::span<const std::string_view>;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -24,6 +26,8 @@ constexpr Code kCodes[] = {
     {"u2", DType::UInt16},    {"u4", DType::UInt32},      {"u8", DType::UInt64},  {"b1", DType::Bool},
     {"c8", DType::Complex64}, {"c16", DType::Complex128},
 };
+
+constexpr size_t kShown = 40;  // characters of a header in a message
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
@@ -60,22 +64,104 @@ std::optional<std::vector<int64_t>> parse_shape(std::string_view text) {
   return at < end ? std::optional(shape) : std::nullopt;
 }
 
+// Of sizes whose product fits.
 std::vector<int64_t> column_major(const std::vector<int64_t>& sizes) {
   std::vector<int64_t> strides(sizes.size());
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) {
+    return strides;  // no element is ever looked for
+  }
   int64_t stride = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
     strides[d] = stride;
-    stride *= std::max<int64_t>(sizes[d], 1);
+    stride *= sizes[d];
   }
   return strides;
+}
+
+// What is wrong with an array's element type, as it stands in the header, and what to save instead.
+std::string wrong_type(std::string_view descr) {
+  const std::string quoted(descr.substr(0, std::min(descr.find_first_of(",}"), kShown)));
+  if (descr.starts_with('[')) {
+    return " holds a structured array, expected numbers; save one of its fields, as in numpy.save(file, "
+           "array[\"name\"])";
+  }
+  if (descr.size() > 2 && descr[2] == 'O') {
+    return " holds Python objects (dtype " + quoted +
+           "), expected numbers; save array.astype(\"float32\"), or another dtype that fits";
+  }
+  if (descr.size() > 1 && descr[1] == '>') {
+    return " is big-endian (dtype " + quoted +
+           "), expected little-endian; save array.astype(array.dtype.newbyteorder(\"<\"))";
+  }
+  return " holds elements of dtype " + quoted +
+         ", expected bool, integers, floats or complex numbers; save it with astype as one of these";
+}
+
+std::string first_bytes(std::string_view file) {
+  std::string text;
+  for (const char c : file.substr(0, kMagic.size())) {
+    char byte[4];
+    std::snprintf(byte, sizeof(byte), "%s%02x", text.empty() ? "" : " ", static_cast<unsigned char>(c));
+    text += byte;
+  }
+  return text;
+}
+
+struct NpyHeader {
+  DType dtype;
+  std::vector<int64_t> shape;
+  bool fortran;
+  size_t end;  // where the elements start
+};
+
+// Error texts go after the file's name.
+et::Result<NpyHeader> read_npy_header(std::string_view file) {
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(file[i])); };
+  if (!file.starts_with(kMagic)) {
+    return Error(Status::InvalidArgument,
+                 " is no .npy file: it " + (file.empty() ? "is empty" : "starts with the bytes " + first_bytes(file)) +
+                     ", expected " + first_bytes(kMagic) + "; save it with numpy.save, or for raw elements use @FILE");
+  }
+  constexpr size_t kShortest = 12;  // a long header's length ends here
+  const bool long_length = file.size() >= kShortest && byte(6) >= 2;
+  const size_t start = long_length ? 12 : 10;
+  const size_t length = file.size() < kShortest
+                            ? file.size()
+                            : byte(8) | byte(9) << 8 | (long_length ? byte(10) << 16 | byte(11) << 24 : 0);
+  if (file.size() < kShortest || length > file.size() - start) {
+    return Error(Status::InvalidArgument,
+                 " is cut off within its header, after " + std::to_string(file.size()) + " bytes; save it again");
+  }
+  const std::string_view header = file.substr(start, length);
+  const std::string_view descr = header_field(header, "descr");
+  if (descr.empty()) {
+    return Error(Status::InvalidArgument,
+                 " has no 'descr' in its header, which says what the elements are; save it again");
+  }
+  const Code* code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) {
+    return descr.size() > 3 && descr.substr(2).starts_with(std::string(c.text) + "'");
+  });
+  if (code == std::end(kCodes) || descr[1] == '>') {
+    return Error(Status::NotSupported, wrong_type(descr));
+  }
+  const std::string_view shape_text = header_field(header, "shape");
+  const auto shape = parse_shape(shape_text);
+  if (!shape) {
+    return Error(Status::InvalidArgument, " has no sizes from 0 up in its header, as in 'shape': (2, 3), but \"" +
+                                              std::string(shape_text.substr(0, kShown)) + "\"; save it again");
+  }
+  return NpyHeader{code->dtype, *shape, header_field(header, "fortran_order").starts_with("True"), start + length};
 }
 
 }  // namespace
 
 et::Result<Bytes> read_file(const std::string& path) {
+  if (std::error_code unknown; std::filesystem::is_directory(path, unknown)) {
+    return Error(Status::AccessFailed, "can't read " + path + ": it is a folder");
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  if (size < 0 || size > std::streamoff{1} << 40) {  // a directory says more than that
+  if (size < 0) {
     return Error(Status::AccessFailed, "can't read " + path + ": " + std::strerror(errno));
   }
   auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(size));
@@ -98,42 +184,27 @@ et::Result<void> write_file(const std::string& path, std::string_view head, cons
 }
 
 et::Result<et::Tensor> read_npy(const std::string& path) {
-  et::Result<Bytes> read = read_file(path);
-  if (!read) {
-    return read.error();
+  et::Result<Bytes> bytes = read_file(path);
+  if (!bytes) {
+    return bytes.error();
   }
-  const Bytes& bytes = *read;
-  const std::string_view file(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(file[i])); };
-  if (!file.starts_with(kMagic) || file.size() < 12) {
-    return Error(Status::InvalidArgument, path + " is no .npy file; for raw elements use @" + path);
+  const std::string_view file(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
+  const et::Result<NpyHeader> header = read_npy_header(file);
+  if (!header) {
+    return Error(header.status(), path + header.error().text);
   }
-  const bool long_length = byte(6) >= 2;
-  const size_t start = long_length ? 12 : 10;
-  const size_t length = byte(8) | byte(9) << 8 | (long_length ? byte(10) << 16 | byte(11) << 24 : 0);
-  if (length > file.size() - start) {
-    return Error(Status::InvalidArgument, path + " is cut off within its header");
+  const int64_t wanted = et::detail::checked_nbytes(header->shape, et::dtype_size(header->dtype));
+  const size_t found = file.size() - header->end;
+  if (wanted < 0) {
+    return Error(Status::InvalidArgument, path + " has a shape in its header with more elements than there can be");
   }
-  const std::string_view header = file.substr(start, length);
-  const std::string_view descr = header_field(header, "descr");
-  const auto shape = parse_shape(header_field(header, "shape"));
-  const Code* code = std::find_if(std::begin(kCodes), std::end(kCodes), [&](const Code& c) {
-    return descr.size() > 3 && descr.substr(2).starts_with(std::string(c.text) + "'");
-  });
-  if (code == std::end(kCodes) || descr[1] == '>' || !shape) {
-    return Error(Status::NotSupported, path + " holds an array of a type that no tensor has: " +
-                                           std::string(descr.substr(0, descr.find_first_of(",}"))));
+  if (static_cast<uint64_t>(wanted) > found) {
+    return Error(Status::InvalidArgument, path + " is cut off: it holds " + std::to_string(found) +
+                                              " bytes of elements, expected " + std::to_string(wanted) +
+                                              " for its shape; save it again");
   }
-  const int64_t wanted = et::detail::checked_nbytes(*shape, et::dtype_size(code->dtype));
-  const size_t found = file.size() - start - length;
-  if (wanted < 0 || static_cast<uint64_t>(wanted) > found) {
-    return Error(Status::InvalidArgument, path + " holds " + std::to_string(found) +
-                                              " bytes of elements, its shape says " +
-                                              (wanted < 0 ? "more than there can be" : std::to_string(wanted)));
-  }
-  const bool fortran = header_field(header, "fortran_order").starts_with("True");
-  return et::Tensor::share(code->dtype, bytes->data() + start + length, bytes, *shape,
-                           fortran ? column_major(*shape) : std::vector<int64_t>());
+  return et::Tensor::share(header->dtype, (*bytes)->data() + header->end, *bytes, header->shape,
+                           header->fortran ? column_major(header->shape) : std::vector<int64_t>());
 }
 
 bool numpy_has(DType dtype) {

@@ -13,7 +13,7 @@ const char* const kInspectUsage =
     "usage: etrt inspect MODEL.pte [options]\n"
     "\n"
     "Shows a program's methods: inputs and outputs, operators with the number of calls, delegates, memory, state, the\n"
-    "file's segments, and whether it can run here.\n"
+    "file's segments, and whether it can run here. If it can't, the exit status is 3.\n"
     "\n"
     "  -d, --data FILE.ptd  a file with external weights; may be repeated\n"
     "  -m, --method NAME    only that method\n"
@@ -211,6 +211,16 @@ void print_program(const Json& program, const std::string& only, bool attributes
   }
 }
 
+// The program, or the method that was asked for.
+bool can_run(const Json& program, const std::string& only) {
+  for (const Json& method : program["methods"].items()) {
+    if (method["name"].text() == only) {
+      return method["can_run"].truth();
+    }
+  }
+  return program["can_run"].truth();
+}
+
 }  // namespace
 
 int inspect(Words words) {
@@ -229,10 +239,6 @@ int inspect(Words words) {
   if (!text) {
     return failed(text.error());
   }
-  if (arguments->has("--json")) {
-    std::printf("%s\n", text->c_str());
-    return kDone;
-  }
   const std::string only = arguments->value("--method");
   if (!only.empty()) {
     if (const auto known = program->inputs(only); !known) {
@@ -243,8 +249,12 @@ int inspect(Words words) {
   if (!json) {
     return failed(json.error());
   }
-  print_program(*json, only, arguments->has("--attributes"));
-  return kDone;
+  if (arguments->has("--json")) {
+    std::printf("%s\n", text->c_str());
+  } else {
+    print_program(*json, only, arguments->has("--attributes"));
+  }
+  return can_run(*json, only) ? kDone : kCannotRun;
 }
 
 }  // namespace etrt::tool

@@ -30,7 +30,8 @@ void print_usage(std::FILE* to) {
     std::fprintf(to, "  %-9s %s\n", std::string(command.name).c_str(), command.about);
   }
   std::fprintf(to,
-               "\netrt COMMAND --help shows how. Exit status: 0 done, 1 it failed, 2 wrong usage.\n"
+               "\netrt COMMAND --help shows how. Exit status: 0 done, 1 it failed, 2 wrong usage, 3\n"
+               "inspect found that the program can't run here.\n"
                "ETRT_LOG_LEVEL=debug says more on stderr.\n");
 }
 
@@ -44,7 +45,7 @@ int main(Words words) {
     print_usage(stdout);
     return kDone;
   }
-  if (name == "--version") {
+  if (name == "--version" || name == "-V") {
     std::printf("etrt %s\n", et::version());
     return kDone;
   }

@@ -13,7 +13,7 @@ namespace etrt::tool {
 const char* const kOpsUsage =
     "usage: etrt ops [--schema] [TEXT]\n"
     "\n"
-    "Lists the operators there are, or those whose name has TEXT in it.\n"
+    "Lists the operators there are, or those whose name has TEXT in it (status 1 when there are none).\n"
     "\n"
     "  --schema   their arguments and results too\n";
 
@@ -65,10 +65,16 @@ int ops(Words words) {
       part = word;
     }
   }
+  bool any = false;
   for (const std::string& name : et::operator_names()) {
     if (name.find(part) != std::string::npos) {
+      any = true;
       std::printf("%s%s\n", name.c_str(), schemas ? et::operator_schema(name).c_str() : "");
     }
+  }
+  if (!any) {
+    return failed(et::Error(et::Status::NotFound, "no operator here has \"" + std::string(part) +
+                                                      "\" in its name; etrt ops lists all there are"));
   }
   return kDone;
 }

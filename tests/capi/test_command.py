@@ -1,5 +1,6 @@
 """The etrt command."""
 
+import io
 import json
 import os
 import re
@@ -42,6 +43,7 @@ def test_help_of_a_command(command):
 
 def test_version():
     assert etrt("--version").startswith("etrt 0.")
+    assert etrt("-V") == etrt("--version")
 
 
 @pytest.mark.parametrize("words, part", [
@@ -157,6 +159,14 @@ def test_run_on_random_numbers_is_repeatable(tmp_path):
     np.testing.assert_array_equal(numbers("-i", "ones"), 2 * np.ones((2, 3)))
 
 
+def test_values_of_options_may_be_attached():
+    apart = etrt("run", PROGRAMS / "dynamic.pte", "-i", "5x3=2", "--print", "2", "--seed", "3")
+    attached = etrt("run", PROGRAMS / "dynamic.pte", "-i=5x3=2", "-p=2", "--seed=3")
+    output = lambda printed: printed.partition("output 0: ")[2]
+    assert output(apart) == output(attached) and "  3 3 …\n" in output(attached)
+    assert output(etrt("run", PROGRAMS / "dynamic.pte", "--input=5x3=2", "--print=2")) == output(attached)
+
+
 def test_run_on_dynamic_sizes(tmp_path):
     out = tmp_path / "out.npy"
     etrt("run", PROGRAMS / "dynamic.pte", "-i", "5x3=2", "-o", out)
@@ -205,6 +215,7 @@ def test_run_with_external_data():
 @pytest.mark.parametrize("arguments, part", [
     (["/nowhere/model.pte"], "No such file"),
     ([DIGITS, "-i", "/nowhere/x.npy"], "/nowhere/x.npy"),
+    ([DIGITS, "-i", "@/"], "can't read /: it is a folder"),
     ([DIGITS, "-i", "@/nowhere/x.bin"], "/nowhere/x.bin"),
     ([DIGITS, "-i", "pixels"], "none of the forms"),
     ([DIGITS, "-i", "1", "-i", "2"], "forward takes 1"),
@@ -220,19 +231,46 @@ def test_run_refuses(arguments, part, tmp_path):
     assert part in refused("run", *arguments)
 
 
-@pytest.mark.parametrize("damage", ["magic", "header", "shape", "short", "order"])
-def test_run_refuses_damaged_npy_files(damage, tmp_path):
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+WHOLE = saved(np.ones((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("content, found, remedy", [
+    (b"", "it is empty, expected 93 4e 55 4d 50 59", "numpy.save"),
+    (b"PK" + WHOLE[2:], "starts with the bytes 50 4b", "@FILE"),
+    (WHOLE[:8], "cut off within its header, after 8 bytes", "save it again"),
+    (WHOLE[:40], "cut off within its header, after 40 bytes", "save it again"),
+    (WHOLE[:-1], "23 bytes of elements, expected 24", "save it again"),
+    (WHOLE.replace(b"(2, 3)", b"(2, -3)"), "no sizes from 0 up", "save it again"),
+    (WHOLE.replace(b"(2, 3)", b"(2, 3 "), "no sizes from 0 up", "save it again"),
+    (WHOLE.replace(b"(2, 3), }             ", b"(9, 4611686018427387904)"), "more elements than there can be", ""),
+    (WHOLE.replace(b"'descr'", b"'dtype'"), "no 'descr'", "save it again"),
+    (saved(np.ones((2, 3), ">f4")), "big-endian (dtype '>f4'), expected little-endian", "newbyteorder"),
+    (saved(np.array([1, None])), "Python objects (dtype '|O'), expected numbers", "astype"),
+    (saved(np.zeros(3, [("a", "<f4"), ("b", "<i2")])), "a structured array, expected numbers", "save one of its fields"),
+    (saved(np.array(["one"])), "dtype '<U3', expected bool, integers", "astype"),
+])
+def test_run_refuses_npy_files_that_hold_no_tensor(content, found, remedy, tmp_path):
     path = tmp_path / "x.npy"
-    np.save(path, np.ones((2, 3), np.float32))
-    whole = path.read_bytes()
-    path.write_bytes({
-        "magic": b"PK" + whole[2:],
-        "header": whole[:40],
-        "shape": whole.replace(b"(2, 3)", b"(2, -3)"),
-        "short": whole[:-1],
-        "order": whole.replace(b"<f4", b">f4"),
-    }[damage])
-    assert str(path) in refused("run", PROGRAMS / "add_one.pte", "-i", path)
+    path.write_bytes(content)
+    text = refused("run", PROGRAMS / "add_one.pte", "-i", path)
+    assert f"input 0, float32[2, 3]: {path} " in text and found in text and remedy in text
+
+
+def test_no_npy_header_crashes_the_command(tmp_path):
+    random = np.random.default_rng(0)
+    path = tmp_path / "x.npy"
+    for _ in range(100):
+        damaged = bytearray(WHOLE)
+        for at in random.integers(0, len(WHOLE), 3):
+            damaged[at] = random.integers(256)
+        path.write_bytes(damaged[:random.integers(1, len(WHOLE) + 1)])
+        assert run(ETRT, "run", PROGRAMS / "add_one.pte", "-i", path).returncode in (0, 1)
 
 
 # --- inspect -------------------------------------------------------------------------------------------------
@@ -259,11 +297,20 @@ def test_inspect_shows_state_writes_and_plans():
     assert "decode" in refused("inspect", PROGRAMS / "two_methods.pte", "-m", "decode")
 
 
+def lacking(*arguments):
+    """Its output; the exit status says that the program can't run here."""
+    done = run(ETRT, "inspect", *arguments)
+    assert done.returncode == 3 and done.stderr == "", done.stdout + done.stderr
+    return done.stdout
+
+
 def test_inspect_shows_what_is_missing():
-    text = etrt("inspect", PROGRAMS / "custom.pte")
+    text = lacking(PROGRAMS / "custom.pte")
+    assert text == lacking(PROGRAMS / "custom.pte", "-m", "forward") and "\nsegments: " in text
+    assert not json.loads(lacking(PROGRAMS / "custom.pte", "--json"))["can_run"]
     assert "CAN'T RUN HERE" in text
     assert "testing::scale.out   MISSING" in text
-    text = etrt("inspect", PROGRAMS / "external.pte")
+    text = lacking(PROGRAMS / "external.pte")
     assert "CAN'T RUN HERE" in text and "weight" in text
     text = etrt("inspect", PROGRAMS / "external.pte", "-d", PROGRAMS / "external.ptd", "--attributes")
     assert "can run here" in text and "external.ptd" in text and "weight" in text
@@ -283,9 +330,11 @@ def test_inspect_as_json():
 
 @pytest.mark.parametrize("path", sorted(p for p in DATA.rglob("*.pte") if "cases" not in p.parts), ids=lambda p: p.stem)
 def test_inspect_describes_every_program(path):
-    described = json.loads(etrt("inspect", path, "--json"))
+    described = json.loads(run(ETRT, "inspect", path, "--json").stdout)
     assert described["methods"]
-    text = etrt("inspect", path)
+    done = run(ETRT, "inspect", path)
+    assert done.returncode == (0 if described["can_run"] else 3)
+    text = done.stdout
     for method in described["methods"]:
         assert f"\n{method['name']}\n" in text
 
@@ -300,6 +349,7 @@ def test_ops_lists_operators():
     assert some and set(some) < set(names) and all("convolution" in n for n in some)
     assert etrt("ops", "--schema", "::relu.out") == "aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
     assert "--all" in run(ETRT, "ops", "--all").stderr
+    assert 'no operator here has "zzz" in its name' in refused("ops", "zzz")
 
 
 def test_info():
