@@ -29,7 +29,7 @@ const char* const kRunUsage =
     "                       repeated\n"
     "  -r, --repeat N       runs N times more after the first and shows the fastest and the mean\n"
     "  -p, --print N        numbers shown of each output (default 10); 0: none, -1: all\n"
-    "      --plan PLAN      as_exported or optimized\n"
+    "      --plan PLAN      as_exported, the only one today\n"
     "      --threads N      threads to use\n"
     "      --seed N         of random inputs and random operators (default 0)\n"
     "\n"

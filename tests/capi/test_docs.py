@@ -24,7 +24,8 @@ def blocks(language):
 def models(tmp_path_factory):
     """A folder with the programs that the documents name."""
     folder = tmp_path_factory.mktemp("models")
-    shutil.copy(DATA / "digits.pte", folder)
+    for name in ("digits.pte", "digits_images.npy"):
+        shutil.copy(DATA / name, folder)
     for name in ("shared_state", "custom"):
         shutil.copy(DATA / "python" / f"{name}.pte", folder)
     return folder
@@ -47,6 +48,17 @@ def test_c(text, tmp_path, models):
 @pytest.mark.parametrize("text", blocks("cpp"))
 def test_cpp(text, tmp_path, models):
     build_and_run(["g++"], ["-std=c++20"], ".cc", text, tmp_path, models)
+
+
+def commands():
+    """The lines of the block of etrt commands, without their comments."""
+    (text,) = re.findall(r"^```sh\n(etrt .*?)^```", (ROOT / "docs" / "command.md").read_text(encoding="utf-8"), re.M | re.S)
+    return [line.partition("#")[0].split() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_commands(words, models):
+    run_ok(BUILD / "tools" / words[0], *words[1:], cwd=models)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
