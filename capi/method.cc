@@ -74,6 +74,7 @@ Status set_inputs(Method& method, const et_value* values, size_t count) {
 }
 
 // reserved1 of an output value is the number of its run, for et_value_hold.
+// NOLINTNEXTLINE(performance-no-int-to-ptr): never followed.
 void stamp(et_value& value, uint64_t run) { value.reserved1 = reinterpret_cast<void*>(static_cast<uintptr_t>(run)); }
 
 // Within Method::alone.

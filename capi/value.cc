@@ -60,12 +60,16 @@ et_value bool_value(bool v) {
 
 template <class Items, class Make>
 void list_value(const Items& items, Make&& make, NewArray array, et_value& out) {
-  et_value* to = items.empty() ? nullptr : array(items.size());
+  out.kind = ET_KIND_LIST;
+  out.u.as_list = {nullptr, items.size()};
+  if (items.empty()) {
+    return;
+  }
+  et_value* to = array(items.size());
   for (size_t i = 0; i < items.size(); ++i) {
     to[i] = make(items[i]);
   }
-  out.kind = ET_KIND_LIST;
-  out.u.as_list = {to, items.size()};
+  out.u.as_list.items = to;
 }
 
 }  // namespace

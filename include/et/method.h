@@ -239,6 +239,7 @@ class Method {
   }
   Result<void> set_all_locked(std::vector<Value> values) {
     std::vector<et_value> c;
+    c.reserve(values.size());
     for (const Value& value : values) {
       c.push_back(value.raw());
     }

@@ -230,8 +230,8 @@ class Tensor : public TensorView {
   }
   // A copy of elements in row-major order, as many as the sizes say.
   template <class T>
-  static Result<Tensor> of(std::span<const T> elements, std::vector<int64_t> sizes) {
-    Result<Tensor> made = zeros(dtype_of<T>(), std::move(sizes));
+  static Result<Tensor> of(std::span<const T> elements, const std::vector<int64_t>& sizes) {
+    Result<Tensor> made = zeros(dtype_of<T>(), sizes);
     if (made.ok() && static_cast<size_t>(made->numel()) != elements.size()) {
       return Error(Status::InvalidArgument, std::to_string(elements.size()) + " elements were given, the sizes say " +
                                                 std::to_string(made->numel()));

@@ -170,7 +170,7 @@ MappedFile::~MappedFile() {
 
 namespace {
 // Below this, pages would waste more than they save.
-constexpr size_t kPagedFrom = 64 * 1024;
+constexpr size_t kPagedFrom = size_t{64} * 1024;
 constexpr std::align_val_t kAlignment{64};
 }  // namespace
 

@@ -19,6 +19,9 @@ struct BoundTensor {
   BoundTensor() {}  // sizes and strides are filled up to `rank` only
   BoundTensor(const BoundTensor& other) { *this = other; }
   BoundTensor& operator=(const BoundTensor& other) {
+    if (this == &other) {
+      return *this;
+    }
     data = other.data;
     rank = other.rank;
     direct = other.direct;

@@ -22,6 +22,7 @@ std::string join(const std::vector<std::string>& items) {
 // "aten::foo.out (3 times)" for each entry.
 std::vector<std::string> with_counts(const std::map<std::string, int>& counts) {
   std::vector<std::string> out;
+  out.reserve(counts.size());
   for (const auto& [name, n] : counts) {
     out.push_back(format_text("{} ({} {})", name, n, n == 1 ? "call" : "calls"));
   }

@@ -38,7 +38,7 @@ struct Signature {
   const char* what;
 };
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 constexpr std::array kSignatures = {
     Signature{4, "ET12"sv, "an ExecuTorch program (.pte)"},
     Signature{4, "FT01"sv, "a .ptd data file, which goes beside a .pte program"},
