@@ -70,11 +70,9 @@ class [[nodiscard]] Result {
 #define ET_CONCAT(a, b) ET_CONCAT_INNER(a, b)
 
 // `ET_ASSIGN(auto x, f());` declares x from a Result, or returns its status.
-// NOLINTBEGIN(bugprone-macro-parentheses): a declaration can't have any.
 #define ET_ASSIGN(declaration, expression)             \
   auto ET_CONCAT(et_result_, __LINE__) = (expression); \
   if (!ET_CONCAT(et_result_, __LINE__).ok()) {         \
     return ET_CONCAT(et_result_, __LINE__).status();   \
   }                                                    \
   declaration = ET_CONCAT(et_result_, __LINE__).take()
-// NOLINTEND(bugprone-macro-parentheses)

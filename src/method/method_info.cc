@@ -22,7 +22,7 @@ void describe_tensor(const fb::Tensor& tensor, ValueInfo& info) {
   info.planned = tensor_storage(tensor) != TensorStorage::None;
   if (const auto* extra = tensor.extra_tensor_info()) {
     info.device_type = static_cast<int32_t>(extra->device_type());
-    info.device_index = extra->device_index();  // NOLINT(bugprone-signed-char-misuse): a number, no character
+    info.device_index = extra->device_index();
   }
 }
 

@@ -417,7 +417,7 @@ void add_to_range(const C* x, int64_t n, BlockRange& range) {
   for (int64_t i = 0; i < n; ++i) {
     low = x[i] < low ? x[i] : low;
     high = x[i] > high ? x[i] : high;
-    nan |= x[i] != x[i];
+    nan |= std::isnan(x[i]);
   }
   if (nan) {
     range.low = std::numeric_limits<double>::quiet_NaN();

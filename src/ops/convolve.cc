@@ -384,7 +384,8 @@ Image<C> image_of(const Tensor& t) {
   image.batch_stride = t.stride(0);
   image.channel_stride = t.stride(1);
   for (int d = 2; d < t.rank(); ++d) {
-    const auto i = static_cast<size_t>(kMaxSpatial - t.rank() + d);
+    const int spatial = kMaxSpatial - t.rank() + d;
+    const auto i = static_cast<size_t>(spatial);
     image.sizes[i] = t.size(d);
     image.strides[i] = t.stride(d);
   }
