@@ -34,7 +34,7 @@ Status add_scaled(Call& call, const Operand& a, const Operand& b, Scalar alpha, 
         if constexpr (kIsInt<C>) {
           return plus(x, times(static_cast<C>(whole), y));
         } else {
-          return x + static_cast<RealOf<C>>(scale) * y;
+          return x + times(C(static_cast<RealOf<C>>(scale)), y);
         }
       },
       a, b);
@@ -106,7 +106,7 @@ Status divide_numbers(Call& call, DType common, Tensor& out, const Operand& a, c
 Status true_divide(Call& call, const Operand& a, const Operand& b, Tensor& out) {
   ET_ASSIGN(const DType common, result_type(call, a, b));
   return map<kFloats | kComplexes>(
-      call, float_result(common, out), out, [](auto x, auto y) { return x / y; }, a, exact_number(b));
+      call, float_result(common, out), out, [](auto x, auto y) { return quotient(x, y); }, a, exact_number(b));
 }
 
 bool is_one_number(const Operand& operand) { return operand.tensor == nullptr || operand.tensor->numel() == 1; }
@@ -195,39 +195,84 @@ C power(C x, C y) {
   }
 }
 
+// Eager's short cuts for floating numbers, which differ from pow for some arguments. `round` is to the dtype:
+// eager keeps the square of a bfloat16 number as one.
+template <class Round, class Map>
+std::optional<Status> pow_short_cut(double exponent, Round round, const Map& with) {
+  if (exponent == 0.5) {
+    return with([](auto x) { return std::sqrt(x); });
+  }
+  if (exponent == -0.5) {
+    return with([](auto x) { return reciprocal(std::sqrt(x)); });
+  }
+  if (exponent == 3) {
+    return with([round](auto x) { return times(round(times(x, x)), x); });
+  }
+  if (exponent == -1) {
+    return with([](auto x) { return reciprocal(x); });
+  }
+  if (exponent == -2) {
+    return with([round](auto x) { return reciprocal(round(times(x, x))); });
+  }
+  return std::nullopt;
+}
+
 Status pow_by_number(Call& call, const Tensor& self, Scalar exponent, Tensor& out) {
   ET_ASSIGN(const DType common, result_type(call, self, exponent));
-  const auto with = [&](auto f) { return map<kAllNumbers>(call, common, out, f, self); };
-  const auto floats_with = [&](auto f) { return map<kFloats | kComplexes>(call, common, out, f, self); };
   const bool whole = is_int(common) || is_bool(common);
   if (whole && exponent.as_int() < 0) {
     return call.fail(Status::InvalidArgument, "exponent is {}: integers have no negative powers in their dtype",
                      exponent.as_int());
   }
-  // Eager's short cuts, which differ from pow for some arguments.
   const double e = exponent.as_double();
+  if (e == 0 || e == 1) {  // whatever else the base is
+    return map<kAllNumbers>(
+        call, common, out, [e](auto x) { return e == 0 ? decltype(x)(1) : x; }, self);
+  }
   if (e == 2) {
-    return with([](auto x) { return times(x, x); });
+    return map<kAllNumbers>(
+        call, common, out, [](auto x) { return times(x, x); }, self);
   }
-  if (e == 3) {
-    return with([](auto x) { return times(times(x, x), x); });
+  std::optional<Status> done;
+  if (common == DType::BFloat16) {
+    const auto with = [&](auto f) { return map<kFloats>(call, common, out, f, self); };
+    done = pow_short_cut(e, kRoundToHalf<BFloat16>, with);
+  } else if (!whole && common != DType::Float16) {
+    const auto with = [&](auto f) { return map<kFloats | kComplexes>(call, common, out, f, self); };
+    done = pow_short_cut(e, kUnrounded, with);
   }
-  if (!whole) {
-    if (e == 0.5) {
-      return floats_with([](auto x) { return std::sqrt(x); });
-    }
-    if (e == -0.5) {
-      return floats_with([](auto x) { return decltype(x)(1) / std::sqrt(x); });
-    }
-    if (e == -1) {
-      return floats_with([](auto x) { return decltype(x)(1) / x; });
-    }
-    if (e == -2) {
-      return floats_with([](auto x) { return decltype(x)(1) / (x * x); });
-    }
+  return done ? *done
+              : map<kAllNumbers, kCostlyGrain>(
+                    call, common, out, [](auto x, auto y) { return power(x, y); }, self, exponent);
+}
+
+// Any power of 1 is 1, whatever pow says of infinite complex exponents.
+Status pow_of_number(Call& call, Scalar self, const Tensor& exponent, Tensor& out) {
+  ET_ASSIGN(const DType common, result_type(call, self, exponent));
+  if (self.as_double() == 1) {
+    return map<kAllNumbers>(
+        call, common, out, [](auto x) { return decltype(x)(1); }, exponent);
   }
   return map<kAllNumbers, kCostlyGrain>(
-      call, common, out, [](auto x, auto y) { return power(x, y); }, self, exact_number(exponent));
+      call, common, out, [](auto x, auto y) { return power(x, y); }, self, exponent);
+}
+
+// self * 2^other. The power is a half number where `other` is.
+Status ldexp(Call& call, const Tensor& self, const Tensor& other, Tensor& out) {
+  ET_ASSIGN(DType common, result_type(call, self, other));
+  common = float_result(common, out);
+  const auto with = [&]<unsigned kTypes>(auto round) {
+    return map<kTypes>(
+        call, common, out, [round](auto x, auto y) { return times(x, round(exp2(y))); }, self, other);
+  };
+  switch (is_complex(common) ? common : other.dtype) {
+    case DType::Float16:
+      return with.template operator()<kFloats>(kRoundToHalf<Half>);
+    case DType::BFloat16:
+      return with.template operator()<kFloats>(kRoundToHalf<BFloat16>);
+    default:
+      return with.template operator()<kFloats | kComplexes>(kUnrounded);
+  }
 }
 
 // ---- others
@@ -357,8 +402,8 @@ Table binary_ops() {
 
       tensors("aten::pow.Tensor_Tensor_out", power_of,
               "(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)"),
-      number_tensor("aten::pow.Scalar_out", power_of,
-                    "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)"),
+      {"aten::pow.Scalar_out", "(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)", broadcast_shape<2>,
+       bind<pow_of_number>, kElementwiseFacts},
       {"aten::pow.Tensor_Scalar_out", "(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
        broadcast_shape<2>, bind<pow_by_number>, kElementwiseFacts},
 
@@ -367,7 +412,7 @@ Table binary_ops() {
       tensors("aten::copysign.out", copysign_of),
       tensor_number("aten::copysign.Scalar_out", copysign_of),
       tensors("aten::hypot.out", formula<kFloats>([](auto x, auto y) { return std::hypot(x, y); })),
-      tensors("aten::ldexp.out", formula<kFloats | kComplexes, kFloating>([](auto x, auto y) { return x * exp2(y); })),
+      {"aten::ldexp.out", kTensors, broadcast_shape<2>, bind<ldexp>, kElementwiseFacts},
       tensors("aten::logaddexp.out", formula<kFloats | kComplexes>([](auto x, auto y) { return log_add_exp(x, y); })),
       tensors("aten::logaddexp2.out", formula<kFloats | kComplexes>([](auto x, auto y) { return log_add_exp2(x, y); })),
       tensors("aten::xlogy.OutTensor", xlogy_of),

@@ -46,9 +46,39 @@ template <class C>
 C times(C a, C b) {
   if constexpr (kIsInt<C>) {
     return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else if constexpr (kIsComplexType<C>) {
+    // As in eager, without C's treatment of infinities.
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   } else {
     return a * b;
   }
+}
+// a / b of floating numbers. Complex ones are divided by Smith's method, as in eager, without C's treatment of
+// infinities.
+template <class C>
+C quotient(C a, C b) {
+  if constexpr (kIsComplexType<C>) {
+    using R = RealOf<C>;
+    const R c = b.real();
+    const R d = b.imag();
+    if (std::abs(c) >= std::abs(d)) {
+      if (c == 0 && d == 0) {
+        return {a.real() / std::abs(c), a.imag() / std::abs(d)};
+      }
+      const R ratio = d / c;
+      const R scale = R(1) / (c + d * ratio);
+      return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
+    }
+    const R ratio = c / d;
+    const R scale = R(1) / (c * ratio + d);
+    return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
+  } else {
+    return a / b;
+  }
+}
+template <class C>
+C reciprocal(C x) {
+  return quotient(C(1), x);
 }
 template <class C>
 C negative(C x) {
@@ -82,7 +112,7 @@ C min_nan(C a, C b) {
 
 template <class C>
 C sigmoid(C x) {
-  return C(1) / (C(1) + std::exp(-x));
+  return reciprocal(C(1) + std::exp(-x));
 }
 // log(1 + exp(x)).
 template <class C>

@@ -96,16 +96,16 @@ Status clamp_max(Call& call, const Tensor& self, B max, Tensor& out) {
 // ---- combinations
 
 // self + weight * (end - self), from the nearer end.
-template <class C, class W>
-C interpolate(C a, C b, W weight) {
-  return std::abs(weight) < 0.5 ? a + weight * (b - a) : b - (b - a) * (W(1) - weight);
+template <class C>
+C interpolate(C a, C b, C weight) {
+  return std::abs(weight) < 0.5 ? a + times(weight, b - a) : b - times(b - a, C(1) - weight);
 }
 Status lerp_number(Call& call, const Tensor& self, const Tensor& end, Scalar weight, Tensor& out) {
   ET_ASSIGN(const DType common, result_type(call, self, end));
   const double w = weight.as_double();
   return map<kFloats | kComplexes>(
-      call, common, out, [w](auto a, auto b) { return interpolate(a, b, static_cast<RealOf<decltype(a)>>(w)); }, self,
-      end);
+      call, common, out,
+      [w](auto a, auto b) { return interpolate(a, b, decltype(a)(static_cast<RealOf<decltype(a)>>(w))); }, self, end);
 }
 Status lerp(Call& call, const Tensor& self, const Tensor& end, const Tensor& weight, Tensor& out) {
   ET_ASSIGN(const DType common, result_type(call, self, end, weight));
@@ -119,7 +119,7 @@ auto number(Scalar value) {
   if constexpr (kIsInt<C>) {
     return static_cast<C>(value.as_int());
   } else {
-    return static_cast<RealOf<C>>(value.as_double());
+    return C(static_cast<RealOf<C>>(value.as_double()));
   }
 }
 
@@ -133,7 +133,7 @@ Status addcmul(Call& call, const Tensor& self, const Tensor& tensor1, const Tens
         if constexpr (kIsInt<C>) {
           return plus(x, times(times(number<C>(value), a), b));
         } else {
-          return x + number<C>(value) * a * b;
+          return x + times(times(number<C>(value), a), b);
         }
       },
       self, tensor1, tensor2);
@@ -142,8 +142,9 @@ Status addcdiv(Call& call, const Tensor& self, const Tensor& tensor1, const Tens
                Tensor& out) {
   ET_ASSIGN(const DType common, result_type(call, self, tensor1, tensor2));
   return map<kFloats | kComplexes>(
-      call, common, out, [value](auto x, auto a, auto b) { return x + number<decltype(x)>(value) * a / b; }, self,
-      tensor1, tensor2);
+      call, common, out,
+      [value](auto x, auto a, auto b) { return x + quotient(times(number<decltype(x)>(value), a), b); }, self, tensor1,
+      tensor2);
 }
 
 // ---- gated linear unit: the first half of a dimension times the sigmoid of the second

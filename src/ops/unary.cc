@@ -415,10 +415,10 @@ Table unary_ops() {
       real_or_complex("aten::log2.out", [](auto x) { return log2(x); }),
       real("aten::mish.out", [](auto x) { return x * std::tanh(log1p_exp(x)); }),
       real("aten::rad2deg.out", [](auto x) { return x * (180 / kPi<decltype(x)>); }),
-      real_or_complex("aten::reciprocal.out", [](auto x) { return decltype(x)(1) / x; }),
-      real_or_complex("aten::rsqrt.out", [](auto x) { return decltype(x)(1) / std::sqrt(x); }),
+      real_or_complex("aten::reciprocal.out", [](auto x) { return reciprocal(x); }),
+      real_or_complex("aten::rsqrt.out", [](auto x) { return reciprocal(std::sqrt(x)); }),
       real_or_complex("aten::sigmoid.out", [](auto x) { return sigmoid(x); }),
-      real_or_complex("aten::silu.out", [](auto x) { return x / (decltype(x)(1) + std::exp(-x)); }),
+      real_or_complex("aten::silu.out", [](auto x) { return quotient(x, decltype(x)(1) + std::exp(-x)); }),
       real_or_complex("aten::sin.out", [](auto x) { return std::sin(x); }),
       real_or_complex("aten::sinc.out",
                       [](auto x) {

@@ -740,6 +740,40 @@ def products_of_another_dtype(m):
         yield m.call(aten.baddbmm.dtype_out, (c.double() + a.double() @ b.double()).to(wide), [c.to(wide), a, b, wide, 1, 1])
 
 
+SPECIALS = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.0, -3.0]
+
+
+@makes
+def powers_of_specials(m):
+    """The short cuts that eager takes for some exponents, and what half numbers round on the way."""
+    aten = torch.ops.aten
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64):
+        numbers = [complex(a, b) for a in SPECIALS for b in SPECIALS] if dtype.is_complex else [*SPECIALS, 300.0, 9.3, -0.5, 6e-8, 65504.0]
+        x = torch.tensor(numbers, dtype=dtype)
+        for exponent in (0.5, -0.5, -1, -2, 2, 3, 0, 1, 1 / 3):
+            yield m.call(aten.pow.Tensor_Scalar_out, torch.pow(x, exponent), [x, exponent])
+        yield m.call(aten.pow.Scalar_out, torch.pow(1, x), [1, x])
+        if not dtype.is_complex:
+            yield m.call(aten.ldexp.out, torch.ldexp(x[:, None], x), [x[:, None], x])
+
+
+@makes
+def complex_arithmetic_of_specials(m):
+    aten = torch.ops.aten
+    parts = [0.0, 1.0, math.inf, math.nan, -2.0]
+    x = torch.tensor([complex(a, b) for a in parts for b in parts], dtype=torch.complex64)
+    y = x[:, None]
+    yield m.call(aten.add.out, y + x, [y, x])
+    yield m.call(aten.mul.out, y * x, [y, x])
+    yield m.call(aten.div.out, y / x, [y, x])
+    yield m.call(aten.reciprocal.out, x.reciprocal(), [x])
+    yield m.call(aten.rsqrt.out, x.rsqrt(), [x])
+    yield m.call(aten.sigmoid.out, x.sigmoid(), [x])
+    yield m.call(aten.addcmul.out, torch.addcmul(x, y, x), [x, y, x, 1])
+    yield m.call(aten.addcdiv.out, torch.addcdiv(x, y, x), [x, y, x, 1])
+    yield m.call(aten.lerp.Scalar_out, torch.lerp(*torch.broadcast_tensors(y, x), 0.3), [*torch.broadcast_tensors(y, x), 0.3])
+
+
 @makes
 def without_an_out_variant(m):
     """Names that another release of PyTorch has, or that only eager's sparse code calls."""
