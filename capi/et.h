@@ -468,7 +468,8 @@ ET_API const char* et_call_method_name(const et_call* call);
 ET_API et_status et_call_named_data(et_call* call, const char* key, const void** data, size_t* size);
 
 /* `args`: every argument of the schema in order, outputs included, then the return slot (an output again, a
- * list of outputs, or the place of a result). Tensors are views of the method's memory. */
+ * list of outputs, or the place of a result; none after a schema's "-> ()"). Tensors are views of the method's memory.
+ * Those that a schema doesn't say are written have the flag ET_VALUE_READ_ONLY: they may be constants of the file. */
 typedef et_status (*et_operator_fn)(et_call* call, et_value* args, size_t count, void* user_data);
 
 /* Registers an operator for programs loaded from now on, for good. `name` is "my::op.out", or a whole schema

@@ -55,7 +55,28 @@ Status user_call(const et_call& call, std::string_view name, Run&& run) {
 struct UserOperator {
   et_operator_fn fn;
   void* user_data;
+  std::vector<size_t> only_read;  // places of arguments that the schema doesn't say are written
 };
+
+std::vector<size_t> read_arguments(std::string_view schema) {
+  std::vector<size_t> places;
+  const std::vector<SchemaArgument> arguments = parse_schema(schema).arguments;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].written) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+void mark_read_only(et_value& value) {
+  value.flags |= ET_VALUE_READ_ONLY;
+  if (value.kind == ET_KIND_LIST) {
+    for (size_t i = 0; i < value.u.as_list.count; ++i) {
+      mark_read_only(const_cast<et_value&>(value.u.as_list.items[i]));  // in the call's scratch memory
+    }
+  }
+}
 
 Status call_operator(Call& call) {
   const auto& op = *static_cast<const UserOperator*>(call.op().user_data);
@@ -64,6 +85,9 @@ Status call_operator(Call& call) {
   c.scratch = &call.scratch_memory();
   c.args = call.args();
   ET_ASSIGN(c.views, views_of(c.args, *c.scratch));
+  for (const size_t place : op.only_read) {
+    mark_read_only(c.views[place]);  // there are as many as the schema says: the plan's builder has seen to it
+  }
   return user_call(c, call.op().name, [&] { return op.fn(&c, c.views, c.args.size(), op.user_data); });
 }
 
@@ -173,19 +197,15 @@ using namespace etrt::capi;
 
 namespace {
 
-// "ns::op" or "ns::op.overload", with a balanced argument list after it or nothing.
-Status check_schema(std::string_view text, size_t parenthesis) {
-  const std::string_view name = text.substr(0, parenthesis);
+// "ns::op" or "ns::op.overload".
+Status check_operator_name(std::string_view name) {
   const size_t colons = name.find("::");
-  const bool named = colons != std::string_view::npos && colons > 0 && colons + 2 < name.size() &&
-                     name.find_first_of(" \t\n") == std::string_view::npos;
-  const std::string_view rest = text.substr(parenthesis);
-  const auto open = std::count(rest.begin(), rest.end(), '(');
-  if (!named || open != std::count(rest.begin(), rest.end(), ')')) {
+  if (colons == std::string_view::npos || colons == 0 || colons + 2 >= name.size() ||
+      name.find_first_of(" \t\n") != std::string_view::npos) {
     return fail(Status::InvalidArgument,
                 "\"{}\" is no operator; expected a name such as my::op.out, or a schema such as "
                 "my::op.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
-                text);
+                name);
   }
   return Status::Ok;
 }
@@ -219,12 +239,19 @@ et_status et_call_resize(et_call* call, size_t index, const int64_t* sizes, size
                      return fail(Status::InvalidArgument, "argument {} is {}, expected a tensor and sizes", index,
                                  kind_name(call->args[index]->kind));
                    }
+                   if ((call->views[index].flags & ET_VALUE_READ_ONLY) != 0) {
+                     return fail(Status::InvalidArgument,
+                                 "argument {} is only read, as the operator's schema says; outputs can be resized",
+                                 index);
+                   }
                    Tensor& tensor = *call->args[index]->as_tensor;
                    ET_TRY(resize(tensor, {sizes, rank}));
-                   // The return slot and lists may show it too.
+                   // The return slot may show it too.
                    for (size_t i = 0; i < call->args.size(); ++i) {
                      if (call->args[i]->kind == Kind::Tensor && call->args[i]->as_tensor == &tensor) {
+                       const int32_t flags = call->views[i].flags;
                        to_value(tensor, call->views[i]);
+                       call->views[i].flags = flags;
                      }
                    }
                    return Status::Ok;
@@ -295,9 +322,13 @@ et_status et_register_operator(const char* name, et_operator_fn fn, void* user_d
                    ET_TRY(require(reinterpret_cast<const void*>(fn), "fn"));
                    const std::string_view text = name;
                    const size_t parenthesis = std::min(text.find('('), text.size());
-                   ET_TRY(check_schema(text, parenthesis));
-                   auto op = std::make_unique<UserOperator>(UserOperator{fn, user_data});
-                   ET_TRY(register_op(text.substr(0, parenthesis), text.substr(parenthesis), call_operator, op.get()));
+                   const std::string_view schema = text.substr(parenthesis);
+                   ET_TRY(check_operator_name(text.substr(0, parenthesis)));
+                   if (!schema.empty()) {
+                     ET_TRY(check_schema(schema));
+                   }
+                   auto op = std::make_unique<UserOperator>(UserOperator{fn, user_data, read_arguments(schema)});
+                   ET_TRY(register_op(text.substr(0, parenthesis), schema, call_operator, op.get()));
                    op.release();  // NOLINT: kept by the table for good
                    return Status::Ok;
                  });

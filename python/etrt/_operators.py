@@ -1,97 +1,170 @@
 """Operators written in Python."""
 
-import sys
+import inspect
 
 from etrt import _dtypes, _method, _tensor
-from etrt._errors import ArgumentError, ArgumentTypeError, Error, INVALID_STATE, check, encoded
+from etrt._errors import INVALID_STATE, ArgumentError, ArgumentTypeError, Error, check, encoded
 from etrt._library import NULL, ffi, lib
 from etrt._tensor import Tensor
+
+_uncleared = ffi.new_allocator(should_clear_after_alloc=False)
+
+
+class OperatorTensor(Tensor):
+    """A tensor argument of an operator. Its numbers are copied when they are first looked at, so that an array over them
+    may be kept; those of an output go back when the operator returns."""
+
+    # _place: the argument in the method's memory, an et_tensor_view, until the operator returns.
+    __slots__ = ("_call", "_index", "_place")
+
+    def resize(self, shape):
+        """Gives an output another shape, and perhaps other memory: ask for its array afterwards."""
+        if self._place is None:
+            raise Error("a tensor argument of an operator was resized after the operator returned", INVALID_STATE)
+        if self._index is None:
+            raise ArgumentError("a tensor in a list of arguments can't be resized")
+        sizes = ffi.new("int64_t[]", list(shape))
+        check(lib.et_call_resize(self._call[0], self._index, sizes, len(sizes)))
+        self._value = self._layout = None
+        _describe(self, self._call[1][self._index].u.as_tensor)
+
+    def _live(self):
+        if self._value is None:
+            if self._place is None:
+                raise Error("a tensor argument of an operator was first looked at after the operator returned; look at it, or "
+                            "copy it, before", INVALID_STATE)
+            self._copy_in()
+        return self._value
+
+    def _copy_in(self):
+        memory = _uncleared("char[]", max(self.nbytes, 1))
+        if self.nbytes:
+            ffi.memmove(memory, self._place.data, self.nbytes)
+        place = self._place
+        strides = None if place.strides == NULL or not place.rank else ffi.unpack(place.strides, place.rank)
+        copy = _tensor.over(memory, self._dtype, self._shape, strides, memory, self._readonly)
+        self._value, self._layout, self._owner = copy._value, copy._layout, memory
+
+    def _end(self):
+        """The operator has returned: what was written goes to the method's memory."""
+        if self._value is not None and self._place is not None and not self._readonly and self.nbytes:
+            ffi.memmove(self._place.data, self._owner, self.nbytes)
+
+    def _forget_call(self):
+        self._call = self._place = None
+
+
+def _describe(tensor, view):
+    tensor._place = view
+    tensor._dtype = dtype = _dtypes.BY_CODE[view.dtype]
+    tensor._shape = shape = tuple(ffi.unpack(view.sizes, view.rank)) if view.rank else ()
+    if view.strides == NULL or not view.rank:
+        tensor._strides = _tensor.row_major(shape, dtype.itemsize)
+    else:
+        tensor._strides = tuple([s * dtype.itemsize for s in ffi.unpack(view.strides, view.rank)])
+
+
+class _Operator:
+    """A registered operator: the function, and what its schema says."""
+
+    def __init__(self, name, function):
+        self.name, _, arguments = name.partition("(")
+        self.function = function
+        self.count = None if not arguments else len(_split("(" + arguments))
+        self.returns = name.rpartition("->")[2].strip() if arguments else None
+
+    def check_function(self):
+        """Refuses a function that can't be called with as many arguments as the schema has."""
+        if self.count is None:
+            return
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):
+            return  # written in C, say: the call will tell
+        try:
+            signature.bind(*[None] * self.count)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"the function given for {self.name} can't take the {self.count} arguments of its schema, outputs included: {error}"
+            ) from None
+
+    def run(self, call, args, count):
+        made = []
+        given = count - 1 if self.count is None else self.count
+        try:
+            values = [_argument(args[i], (call, args), i, made) for i in range(given)]
+            if self.count is None:
+                returned = _addresses(args[count - 1])
+                for tensor in made:
+                    tensor._readonly = tensor._place.data not in returned
+            self._take_result(call, args, count, made, self.function(*values))
+            for tensor in made:
+                tensor._end()
+        finally:
+            for tensor in made:
+                tensor._forget_call()
+
+    def _take_result(self, call, args, count, made, result):
+        slot = args[count - 1].kind if count else lib.ET_KIND_NONE
+        if slot in (lib.ET_KIND_TENSOR, lib.ET_KIND_LIST) or self.returns == "()":
+            outputs = result if isinstance(result, (tuple, list)) else [result]
+            if result is not None and not all(any(x is tensor for tensor in made) for x in outputs):
+                raise ArgumentTypeError(
+                    f"the function given for {self.name} returned {type(result).__name__}; it writes its outputs in place, such as "
+                    "np.asarray(out)[...] = values, and returns None or them"
+                )
+        elif result is not None:
+            _set(call, count - 1, result)
+        elif self.returns in ("int", "SymInt", "float", "bool", "Scalar"):
+            raise ArgumentTypeError(f"the function given for {self.name} returned None, its schema says {self.returns}")
+
+
+def _addresses(value):
+    """Where the tensors of a return slot are."""
+    if value.kind == lib.ET_KIND_TENSOR:
+        return [value.u.as_tensor.data]
+    items = value.u.as_list
+    return [items.items[i].u.as_tensor.data for i in range(items.count)] if value.kind == lib.ET_KIND_LIST else []
+
 
 _registered = {}  # by the number that C gets as user_data
 
 
-class OperatorTensor(Tensor):
-    """A tensor argument of an operator: a view of the method's memory, valid until the operator returns."""
-
-    __slots__ = ("_call", "_index", "_operator")
-
-    def resize(self, shape):
-        """Gives an output another shape, and perhaps other memory."""
-        self._live()
-        sizes = ffi.new("int64_t[]", list(shape))
-        check(lib.et_call_resize(self._call[0], self._index, sizes, len(sizes)))
-        view = self._call[1][self._index].u.as_tensor
-        fresh = _view(view, self._call, self._index)
-        self._value, self._layout, self._owner = fresh._value, fresh._layout, self._owner
-        for slot in ("_shape", "_strides", "_dtype"):
-            try:
-                delattr(self, slot)
-            except AttributeError:
-                pass
-
-    def _live(self):
-        if self._value is None:
-            raise Error("a tensor argument of an operator was used after the operator returned; copy what is to be kept",
-                        INVALID_STATE)
-        return self._value
-
-    @property
-    def __array_interface__(self):
-        raise AttributeError("__array_interface__")  # NumPy then asks __array__, whose arrays keep the lease
-
-    def __buffer__(self, flags):
-        raise BufferError("an operator's argument is no buffer; use np.asarray(argument) or argument.tobytes()")
-
-    def _lease(self):
-        return self._owner
+def _split(schema):
+    """The arguments of a schema, without the `*`."""
+    depth, pieces = 0, [""]
+    for c in schema:
+        depth += (c in "([") - (c in ")]")
+        if not depth:
+            break
+        if c == "," and depth == 1:
+            pieces.append("")
+        elif not (c == "(" and depth == 1):
+            pieces[-1] += c
+    return [piece for piece in pieces if piece.strip() not in ("", "*")]
 
 
-class _Lease:
-    """Arrays over an argument keep this; whether any is left after the call can be seen by it."""
-
-    __slots__ = ("__weakref__",)
-
-
-def _view(view, call, index, lease=None):
-    sizes = ffi.unpack(view.sizes, view.rank) if view.rank else []
-    strides = None if view.strides == NULL or not view.rank else ffi.unpack(view.strides, view.rank)
-    tensor = _tensor.over(view.data, _dtypes.BY_CODE[view.dtype], sizes, strides, lease, False, view.device_type,
-                          view.device_index, OperatorTensor)
-    tensor._call, tensor._index = call, index
-    return tensor
-
-
-def _argument(value, call, index, lease, made):
+def _argument(value, call, index, made):
     if value.kind == lib.ET_KIND_TENSOR:
-        tensor = _view(value.u.as_tensor, call, index, lease)
+        tensor = object.__new__(OperatorTensor)
+        tensor._call, tensor._index, tensor._value = call, index, None
+        tensor._readonly = bool(value.flags & lib.ET_VALUE_READ_ONLY)
+        _describe(tensor, value.u.as_tensor)
         made.append(tensor)
         return tensor
     if value.kind == lib.ET_KIND_LIST:
         items = value.u.as_list
-        return [_argument(items.items + i, call, -1, lease, made) for i in range(items.count)]
+        return [_argument(items.items[i], call, None, made) for i in range(items.count)]
     return _method.plain_value(value)
 
 
 @ffi.callback("et_operator_fn")
 def _run(call, args, count, user_data):
-    name, function = _registered[int(ffi.cast("uintptr_t", user_data))]
-    lease, made = _Lease(), []
     try:
-        values = [_argument(args + i, (call, args), i, lease, made) for i in range(count)]
-        result = function(*values[:-1])
-        if result is not None and args[count - 1].kind not in (lib.ET_KIND_TENSOR, lib.ET_KIND_LIST):
-            _set(call, count - 1, result)
-        result = values = None
+        _registered[int(ffi.cast("uintptr_t", user_data))].run(call, args, count)
     except BaseException as error:
         _method.set_pending(error)
         return lib.et_call_fail(call, lib.ET_INTERNAL, f"{type(error).__name__}: {error}".encode("utf-8", "replace"))
-    finally:
-        for tensor in made:
-            tensor._value = tensor._owner = None
-        made = None
-    if sys.getrefcount(lease) > 2:
-        return lib.et_call_fail(call, lib.ET_INVALID_STATE, b"the operator kept an array over an argument's memory, which is "
-                                b"valid during the call only; keep a copy")
     return lib.ET_OK
 
 
@@ -111,17 +184,23 @@ def _set(call, index, result):
 def register_operator(name, function):
     """Makes `function` the implementation of an operator, for programs loaded from now on, for good.
 
-    name      "my::op.out", or a whole schema "my::op.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"
-    function  gets the operator's arguments in order, outputs included: tensors as etrt.Tensor over the method's
-              memory (valid until it returns), numbers, lists, None. It writes its outputs in place, such as
-              np.asarray(out)[...] = np.asarray(x) + 1; out.resize(shape) gives one another shape. An exception it
-              raises becomes the error of the run.
+    name      a schema "my::op.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", or only "my::op.out"
+    function  gets the operator's arguments in order, outputs included: tensors as etrt.Tensor, numbers, lists, None. It
+              writes its outputs in place, such as np.asarray(out)[...] = np.asarray(x) + 1, and returns None or them.
+              out.resize(shape) gives an output another shape, before its array is asked for: outputs of dynamic size need
+              it. Arrays over arguments are copies: they may be kept. Those that the schema doesn't mark with (a!) are
+              read-only; without a schema, those that the program doesn't take as the result. An exception it raises becomes the error
+              of the run, with the exception as its __cause__.
     """
     if not callable(function):
         raise ArgumentTypeError(f"an operator is a callable, not {type(function).__name__}")
+    spelled = encoded(name, "an operator's name")
+    operator = _Operator(name, function)
     number = len(_registered) + 1
-    _registered[number] = name, function
-    status = lib.et_register_operator(encoded(name, "an operator's name"), _run, ffi.cast("void *", number))
-    if status:
+    _registered[number] = operator
+    try:
+        operator.check_function()
+        check(lib.et_register_operator(spelled, _run, ffi.cast("void *", number)), ArgumentError)
+    except BaseException:
         del _registered[number]
-        check(status, ArgumentError)
+        raise

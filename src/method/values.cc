@@ -126,7 +126,12 @@ Status ValueTable::add_tensor(size_t index, const fb::Tensor& file) {
   Home home;
   home.tensor = &t;
   home.size = static_cast<size_t>(tensor_nbytes(file).value_or(0));
-  switch (tensor_storage(file)) {
+  // An input that a file has among its constants, which no exporter does, is given at each run all the same: it may
+  // have to be converted, and the file's bytes are no place for that.
+  const bool given = std::any_of(plan_->inputs.begin(), plan_->inputs.end(),
+                                 [&](const InputPlan& input) { return input.value == static_cast<int32_t>(index); });
+  const TensorStorage storage = tensor_storage(file);
+  switch (given && storage == TensorStorage::Constant ? TensorStorage::None : storage) {
     case TensorStorage::Constant: {
       ET_ASSIGN(const std::span<const std::byte> bytes, plan_->program->constant(file));
       // Nothing writes it: written constants are state.

@@ -66,6 +66,8 @@ struct Schema {
 };
 // Empty when `text` is empty (an operator of the user's without a schema).
 Schema parse_schema(std::string_view text);
+// Refuses (InvalidArgument) what isn't a schema.
+Status check_schema(std::string_view text);
 // The same of an operator in the table, parsed once.
 const Schema& schema_of(const Op& op);
 

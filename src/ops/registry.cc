@@ -1,4 +1,4 @@
-// The operator table, calls and schemas.
+// The operator table and calls.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -86,28 +86,6 @@ Registry& registry() {
   return *r;
 }
 
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') {
-    s.remove_prefix(1);
-  }
-  while (!s.empty() && s.back() == ' ') {
-    s.remove_suffix(1);
-  }
-  return s;
-}
-
-// "Tensor(a!) out" or "Scalar alpha=1".
-SchemaArgument parse_argument(std::string_view text) {
-  SchemaArgument arg;
-  text = text.substr(0, text.find('='));
-  const size_t space = text.rfind(' ');
-  arg.name = trim(text.substr(space == std::string_view::npos ? 0 : space + 1));
-  arg.type = trim(text.substr(0, space == std::string_view::npos ? 0 : space));
-  arg.written = arg.type.find('!') != std::string_view::npos;
-  arg.type = arg.type.substr(0, arg.type.find('('));
-  return arg;
-}
-
 }  // namespace
 
 const Op* find_op(std::string_view name) { return registry().find(name); }
@@ -119,45 +97,6 @@ Status register_op(std::string_view name, std::string_view schema, Invoke kernel
 }
 
 std::vector<std::string_view> op_names() { return registry().names(); }
-
-Schema parse_schema(std::string_view text) {
-  Schema schema;
-  if (text.empty()) {
-    return schema;
-  }
-  // The closing parenthesis of the argument list; alias marks are parenthesised too, lists of defaults have commas.
-  int depth = 0;
-  size_t begin = 1;
-  size_t i = 0;
-  bool keyword_only = false;
-  const auto take = [&](size_t end) {
-    const std::string_view piece = trim(text.substr(begin, end - begin));
-    if (piece == "*") {
-      keyword_only = true;
-    } else if (!piece.empty()) {
-      schema.arguments.push_back(parse_argument(piece));
-      schema.arguments.back().keyword_only = keyword_only;
-    }
-    begin = end + 1;
-  };
-  for (; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '[') {
-      ++depth;
-    } else if (text[i] == ')' || text[i] == ']') {
-      if (--depth == 0) {
-        take(i);
-        break;
-      }
-    } else if (text[i] == ',' && depth == 1) {
-      take(i);
-    }
-  }
-  const bool writes =
-      std::any_of(schema.arguments.begin(), schema.arguments.end(), [](const SchemaArgument& a) { return a.written; });
-  schema.out_variant = writes && text.substr(i).find('!') != std::string_view::npos;
-  schema.returns_nothing = text.substr(i).find("()") != std::string_view::npos;
-  return schema;
-}
 
 Status Call::resize(Tensor& out, std::span<const int64_t> sizes) const {
   if (out.data != nullptr && out.same_sizes(sizes)) {

@@ -72,6 +72,40 @@ TEST_CASE("an operator without a schema") {
   CHECK(et_operator_schema("noschem::scale.out") == std::string());
 }
 
+TEST_CASE("a schema that is none") {
+  const char* bad[] = {"schema2::scale.out(Tensor x",
+                       "schema2::scale.out(Tensor x)",
+                       "schema2::scale.out(Tensor x) ->",
+                       "schema2::scale.out(Tensr x) -> Tensor",
+                       "schema2::scale.out(Tensor) -> Tensor",
+                       "schema2::scale.out(Tensor x y) -> Tensor",
+                       "schema2::scale.out(Tensor x,, Tensor y) -> Tensor",
+                       "schema2::scale.out(Tensor x, Tensor x) -> Tensor",
+                       "schema2::scale.out(Tensor 2x) -> Tensor",
+                       "schema2::scale.out(Tensor x) -> (Tensor",
+                       "schema2::scale.out(Tensor[ x) -> Tensor"};
+  for (const char* schema : bad) {
+    CAPTURE(schema);
+    check_error(et::register_operator(schema, scale), Status::InvalidArgument, {"schema"});
+  }
+  CHECK(et::register_operator("schema2::scale.out(Tensor x, Tensor? y=None, int[2] dims=[0, 1], *, Scalar alpha=1, "
+                              "Tensor(a!)[] out) -> (Tensor(a!)[])",
+                              scale)
+            .ok());
+}
+
+TEST_CASE("arguments that are only read say so, and can't be resized") {
+  const auto look = [](et::Call& call) -> et::Result<void> {
+    CHECK(call.raw_args()[0].flags == ET_VALUE_READ_ONLY);
+    CHECK(call.raw_args()[2].flags == 0);
+    const std::vector<int64_t> sizes = {2};
+    check_error(call.resize(0, sizes), Status::InvalidArgument, {"argument 0", "only read"});
+    return scale(call);
+  };
+  REQUIRE(et::register_operator("schema3::scale.out(Tensor x, float by, *, Tensor(a!) out) -> Tensor(a!)", look).ok());
+  CHECK(values<float>(run(custom("schema3::scale")).value()[0]) == std::vector<float>{3, 6, 9});
+}
+
 TEST_CASE("a name that is taken, or none") {
   REQUIRE(et::register_operator("taken::op.out", scale).ok());
   check_error(et::register_operator("taken::op.out", scale), Status::RegistrationAlreadyRegistered, {"taken::op.out"});

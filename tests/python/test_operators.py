@@ -2,13 +2,23 @@
 
 import gc
 import threading
+from unittest import mock
 
 import pytest
 
 np = pytest.importorskip("numpy")
 
 import etrt
+from etrt import _operators
+from etrt._library import ffi
 from scale_operator import behaviour, scale
+
+
+def etrt_operators():
+    """The registered testing::scale.out."""
+    return next(o for o in _operators._registered.values() if o.name == "testing::scale.out")
+
+
 
 @pytest.fixture
 def does():
@@ -19,6 +29,7 @@ def does():
 def test_arguments(method, does):
     seen = []
     does(lambda x, by, out: seen.append((x.tolist(), by, out.shape, out.dtype, x.dtype == np.float32)))
+    does(lambda x, by, out: out.resize(x.shape))
     assert np.asarray(method("custom")([np.float32([1, 2, 3])])[0]).tolist() == [6, 9, 12]
     assert seen == [([2, 3, 4], 3.0, (3,), "float32", True)]
     assert "testing::scale.out" in etrt.Runtime.get().operator_registry.operator_names
@@ -27,7 +38,7 @@ def test_arguments(method, does):
 def test_planned_bytes_are_used_again_and_reruns_are_right(method, does):
     """The input is put into the method's memory, the result overwrites it there, and every run is right all the same."""
     seen, m = [], method("custom_reuse")
-    does(lambda x, by, out: seen.append(x._host_address()))
+    does(lambda x, by, out: seen.append(int(ffi.cast("uintptr_t", x._place.data))))
     x = np.arange(6, dtype=np.float32).reshape(2, 3)[:, ::-1]  # of a layout that a run has to convert
     m.set_inputs([x])
     for i in range(3):
@@ -66,23 +77,55 @@ def test_interrupts_pass_through(method, does):
         method("custom")(np.float32([1, 2, 3]))
 
 
-def test_arguments_end_with_the_call(method, does):
+def test_what_an_operator_keeps_stays(method, does):
+    """Arrays over arguments are copies: they outlive the call, the run, and the method."""
     kept, x = [], np.float32([1, 2, 3])
-    does(lambda x, by, out: kept.append(x))
+    does(lambda x, by, out: kept.append((x, out)))
+    does(lambda x, by, out: kept.extend([np.asarray(x), np.asarray(x)[1:], np.asarray(out), x[0:2]]))
     m = method("custom")
-    m(x)
-    with pytest.raises(etrt.Error, match="after the operator returned"):
+    assert np.asarray(m(x)[0]).tolist() == [6, 9, 12]
+    behaviour.clear()
+    m(x * 10)
+    del m
+    gc.collect()
+    (argument, out), whole, part, written, view = kept
+    assert whole.tolist() == argument.tolist() == [2, 3, 4] and part.tolist() == [3, 4] and view.tolist() == [2, 3]
+    assert written.tolist() == out.tolist() == [6, 9, 12]
+    with pytest.raises(etrt.Error, match="resized after the operator returned"):
+        out.resize((2,))
+
+
+def test_an_argument_is_looked_at_during_the_call(method):
+    kept = []
+    with mock.patch.object(etrt_operators(), "function", lambda x, by, out: kept.append(x)):
+        method("custom")(np.float32([1, 2, 3]))
+    with pytest.raises(etrt.Error, match="first looked at after the operator returned"):
         kept[0].tolist()
-    repr(kept[0])
+    assert kept[0].shape == (3,) and "float32" in repr(kept[0])
+
+
+def test_arguments_that_are_only_read(method, does):
+    def writes(x, by, out):
+        np.asarray(x)[0] = 5
+
+    does(writes)
+    with pytest.raises(etrt.Error, match="read-only"):
+        method("custom")(np.float32([1, 2, 3]))
     behaviour.clear()
-    does(lambda x, by, out: kept.append(np.asarray(x)))
-    with pytest.raises(etrt.Error, match="kept an array"):
-        m(x)
-    kept.clear()
-    behaviour.clear()
-    does(lambda x, by, out: kept.append(x.numpy().copy()))
-    m(x)
-    assert kept[0].tolist() == [2, 3, 4]
+    does(lambda x, by, out: x.resize((2,)))
+    with pytest.raises(etrt.Error, match="only read"):
+        method("custom")(np.float32([1, 2, 3]))
+
+
+def test_what_an_operator_returns(method):
+    m, x = method("custom"), np.float32([1, 2, 3])
+    for result in (lambda x, by, out: np.asarray(x) * by, lambda x, by, out: (out, 5)):
+        with mock.patch.object(etrt_operators(), "function", result):
+            with pytest.raises(etrt.Error, match="testing::scale.out returned .*writes its outputs in place") as caught:
+                m(x)
+            assert isinstance(caught.value.__cause__, TypeError)
+    with mock.patch.object(etrt_operators(), "function", lambda x, by, out: (scale(x, by, out), out)[1]):
+        assert np.asarray(m(x)[0]).tolist() == [6, 9, 12]
 
 
 def test_the_method_is_busy_in_its_own_operator(method, does):
@@ -150,5 +193,12 @@ def test_bad_registrations():
         etrt.register_operator("testing::scale.out", scale)
     with pytest.raises(TypeError):
         etrt.register_operator("testing::other.out", 5)
-    with pytest.raises(etrt.ArgumentError):
-        etrt.register_operator("no schema (", scale)
+    for schema in ("no schema (", "testing::bad.out(Tensor x)", "testing::bad.out(Tensr x, *, Tensor(a!) out) -> Tensor(a!)"):
+        with pytest.raises(etrt.ArgumentError):
+            etrt.register_operator(schema, lambda *_: None)
+    schema = "testing::bad.out(Tensor x, float[] by=[1.0, 2.0], *, Tensor(a!) out) -> Tensor(a!)"
+    for function in (lambda x: None, lambda x, by: None, lambda x, by, out, more: None, lambda x, by, *, out: None):
+        with pytest.raises(etrt.ArgumentError, match="testing::bad.out can't take the 3 arguments"):
+            etrt.register_operator(schema, function)
+    for function in (lambda *_: None, lambda x, by, out, more=1: None):
+        etrt.register_operator(schema.replace("bad", f"good{function.__code__.co_argcount}"), function)

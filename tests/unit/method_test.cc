@@ -253,6 +253,23 @@ TEST_CASE("a constant that the program writes is a copy of the method's own") {
   CHECK(run(*method) == std::vector<float>{0, 0});
 }
 
+TEST_CASE("an input that is a constant of the file is given, and the file stays as it is") {
+  // 2 = -0 (stored: 10, 20), 3 = -another value of the same bytes.
+  const auto stored = [] { return ValueSpec::of(TensorSpec{.data_buffer_idx = 1}); };
+  const auto method = method_of({stored(), stored(), planned(0), planned(16)}, {0}, {2, 3},
+                                {call(kNeg, {0, 2, 2}), call(kNeg, {1, 3, 3})});
+  float x[] = {1, 0, 2};
+  Argument strided;  // has to be converted
+  strided.kind = Kind::Tensor;
+  constexpr std::array<int64_t, 1> kStrides = {2};
+  strided.as_tensor = {.data = x, .dtype = DType::Float32, .sizes = kTwo, .strides = kStrides.data()};
+  REQUIRE(method->set_input(0, strided) == Status::Ok);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(run(*method) == std::vector<float>{-1, -2});
+    CHECK(output<float>(*method, 1) == std::vector<float>{-10, -20});
+  }
+}
+
 TEST_CASE("hostile programs end with a status") {
   ErrorScope scope;
   float x[] = {1, 2};
